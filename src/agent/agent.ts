@@ -15,11 +15,13 @@ import { closingStep } from '../host/bounded-wait.ts';
 import { AgentLog } from '../host/log.ts';
 import { keepRunning } from '../host/loops.ts';
 import type { Held } from '../host/state-lock.ts';
+import type { ReadWrittenBytes } from '../host/storage-writes.ts';
 import { SystemdNotifier } from '../host/systemd-notifier.ts';
 import { correctedClock, TimeSync } from '../host/time-sync.ts';
 import { agentVersion } from '../host/version.ts';
 import { loadDrivers } from '../sensors/create-sensor.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
+import { writesStatus } from '../status/shape/writes-status.ts';
 import { agentStatus } from '../status/status-of.ts';
 import { Timeline } from '../timeline/timeline.ts';
 import { TIMELINE_FILE } from '../timeline/timeline-file.ts';
@@ -54,6 +56,8 @@ export class Agent {
   #sockets!: Held;
   #running: Promise<unknown> = Promise.resolve();
   #isStopping = false;
+  /** Undefined while the disk is looked for. */
+  #written: ReadWrittenBytes | undefined;
   #configuredLogLevel: AgentConfig['log']['level'];
 
   private constructor(deps: AgentDeps, first: FileConfig) {
@@ -109,16 +113,18 @@ export class Agent {
   status(): AgentStatus {
     const { telemetry, link, slots, clients, self, hardware, firmware, devices, page } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
+    const startedAtMs = this.#startedAtMs;
+    const nowMs = machine.clock.monotonicMs();
     return agentStatus({
       contact: clients.contact.status,
       silence: self.fault,
       uploadIntervalMs: file.live.current.upload.intervalMs,
       known: {
         version: agentVersion(),
-        nowMs: machine.clock.monotonicMs(),
+        nowMs,
         wallMs: rightClock.wallMs(),
         bootId: machine.clock.bootId,
-        startedAtMs: this.#startedAtMs,
+        startedAtMs,
         configHash: file.hash,
         deviceName: self.name,
         timeSynchronised: timeSync.isSynchronised(),
@@ -126,6 +132,7 @@ export class Agent {
           ...telemetry.uploader.state,
           ...clients.traffic,
         },
+        writes: writesStatus(this.#written?.(), { nowMs, startedAtMs }),
         link: link.status(),
         lockedOut: hardware.actuators.lockout.locked,
         firmware: firmware.summary(),
@@ -163,6 +170,9 @@ export class Agent {
     const { machine, log, timeSync, file } = this.#common;
     void timeSync.start();
     this.#parts = await openParts(this.#common, signal);
+    void machine.openWrittenBytes(file.live.current.stateFolder).then((opened) => {
+      this.#written = opened;
+    });
     file.live.onChange((changed) => this.#takeUp(changed));
     this.#takeUp(file.live.current);
     this.#sockets = await this.#parts.listen();

@@ -52,7 +52,6 @@ function statusPage(status: KeptStatus, isRunning: boolean, print: Printer): str
   const until = newestMs === undefined ? '' : ` to ${iso(newestMs)}`;
   const span = oldestMs === undefined ? '' : `, from ${iso(oldestMs)}${until}`;
   const memory = inMemoryEntries > 0 ? ` (${inMemoryEntries} not on the disk yet)` : '';
-  const atRate = `${formatSize(status.diskBytesPerDay)} a day, ${formatSize(status.diskBytesPerYear)} a year at this rate; `;
   const lost = (['rejected', 'thinned', 'dropped', 'damaged', 'setAside'] as const)
     .filter((what) => status[what] > 0)
     .map((what) => `${status[what]} ${what === 'setAside' ? 'files set aside' : what}`);
@@ -72,7 +71,7 @@ function statusPage(status: KeptStatus, isRunning: boolean, print: Printer): str
       'on disk',
       `${formatSize(status.bytes)} in ${status.segments} segments, ${formatSize(status.heldBytes)} of it held`,
     ],
-    ['written', `${isRunning ? atRate : ''}${formatSize(diskBytes)} in all`],
+    ['written', `${formatSize(diskBytes)} in all`],
     ['lost', lost.length === 0 ? 'nothing' : yellow(lost.join(', '))],
   ];
   const untimed = `${untimedEntries} entries of earlier starts: the clock was not right then (outbox.timeUncertain)`;

@@ -29,6 +29,7 @@ function statusText(status: AgentStatus, print: Printer): string {
     ['platform', platformText(status, print.style)],
     ['uploads', uploadsText(status)],
     outboxRow(status),
+    ['storage', printable(status.writes.words)],
     ['link', printable(status.link.words)],
     ...adaptedRows(status),
     ...(status.devices === undefined ? [] : [['devices', status.devices.words]]),
@@ -70,11 +71,10 @@ function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {
   const lost = (['resent', 'rejected', 'thinned', 'dropped', 'damaged'] as const)
     .filter((what) => (outbox[what] ?? 0) > 0)
     .map((what) => `, ${outbox[what]} ${what}`);
-  const writes = `, writes ${formatSize(outbox.writtenBytesPerDay)} a day`;
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;
   return [
     'outbox',
-    `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${writes}${lost.join('')}${fault}`,
+    `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.join('')}${fault}`,
   ];
 }
 

@@ -197,11 +197,14 @@ export class DeviceNames {
     return this.#deps.file.close();
   }
 
+  /** True of a reading that tells some slot's serial number. */
+  isNumber(sensor: string, key: string): boolean {
+    return this.#slots.some((slot) => isNumberOf(slot, sensor, key));
+  }
+
   /** Takes a reading; returns the slots whose device is another from now on. */
   observe(sensor: string, key: string, value: JsonValue): readonly string[] {
-    const slots = this.#slots.filter(
-      ({ serialNumber: from }) => from !== undefined && from.sensor === sensor && from.key === key,
-    );
+    const slots = this.#slots.filter((slot) => isNumberOf(slot, sensor, key));
     return slots.filter((slot) => this.#identify(slot, this.#heard.hear(slot, value))).map(({ name }) => name);
   }
 
@@ -290,4 +293,8 @@ export class DeviceNames {
     if (!this.#deps.file.isSaved)
       throw retryable('host/write-failed', 'the disk does not take it now: it is tried again');
   }
+}
+
+function isNumberOf({ serialNumber }: DeviceConfig, sensor: string, key: string): boolean {
+  return serialNumber !== undefined && serialNumber.sensor === sensor && serialNumber.key === key;
 }

@@ -118,6 +118,7 @@ export class Devices {
   /** Takes a reading that may be a serial number. */
   observe(sensor: string, key: string, value: JsonValue): void {
     const { names } = this.#deps;
+    if (!names.isNumber(sensor, key)) return;
     const before = new Map([...this.#devices.keys()].map((id) => [id, names.slotsOf(id).join()]));
     if (names.observe(sensor, key, value).length === 0 || this.#way === undefined) return;
     // One that is in no slot any more has nothing to command, and one that came back has: both are made anew.

@@ -8,6 +8,7 @@ import type { LogSink } from './log.ts';
 import { type RandomBytes, systemRandomBytes } from './random.ts';
 import { type RunProgram, runProgram } from './run-program.ts';
 import { type Held, takeLock } from './state-lock.ts';
+import { openWrittenBytes, type ReadWrittenBytes } from './storage-writes.ts';
 import { askSystemTime } from './time-sync.ts';
 
 /** Resources that this process uses. */
@@ -29,6 +30,8 @@ export interface HostMachine {
   /** Opens the metrics of the machine's load. */
   readonly openHostMetrics: (options: HostMetricsOptions) => HostMetricsSource;
   readonly usage: () => ProcessUsage;
+  /** Finds the disk of a folder, and returns what reads how much is written. Never rejects. */
+  readonly openWrittenBytes: (folder: string) => Promise<ReadWrittenBytes>;
   /** Tells if the operating system calls its clock synchronised. */
   readonly askSystemTime: () => Promise<boolean>;
   /** One agent at a time in a state folder. @throws AgentError (stop). */
@@ -48,6 +51,7 @@ export const thisHost: HostMachine = {
   networkAddresses,
   openHostMetrics: (options) => new HostMetrics(options),
   usage: processUsage,
+  openWrittenBytes,
   askSystemTime,
   takeLock,
 };

@@ -71,8 +71,6 @@ const SUMS = [
   'damaged',
   'setAside',
   'diskBytes',
-  'diskBytesPerDay',
-  'diskBytesPerYear',
 ] as const;
 
 export class KeptPlaces {

@@ -35,9 +35,6 @@ export interface OutboxStatus extends OutboxCounters {
   readonly hoursThatFit?: number;
   /** The same, as far as only the free space of the disk bounds it, which other outboxes share. */
   readonly hoursOnDisk?: number;
-  /** At the rate of this run; the file system's own journal comes on top. */
-  readonly diskBytesPerDay: number;
-  readonly diskBytesPerYear: number;
   /** Present while the disk does not take entries: the system's code. */
   readonly fault?: string;
   /** Present while the disk does not give so many segments of what waits, which are tried again. */
@@ -54,8 +51,6 @@ interface Mark {
   readonly entries: number;
 }
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** "Of late": between one and two of these. */
 const RATE_WINDOW_MS = 600_000;
 /** Before anything was stored: what a block of ten keys takes per entry. */
@@ -93,11 +88,10 @@ export class AppendRate {
 interface StatusDeps extends Omit<DeliveryParts, 'quarantined'>, Pick<Delivery, 'retention' | 'lanes'> {
   readonly commit: GroupCommit;
   readonly rate: AppendRate;
-  readonly opened: { readonly atMs: number; readonly diskBytes: number };
 }
 
 export function readStatus(deps: StatusDeps): OutboxStatus {
-  const { clock, shelf, state, letters, boots, retention, commit, rate, reading, opened } = deps;
+  const { clock, shelf, state, letters, boots, retention, commit, rate, reading } = deps;
   const held = shelf.segments
     .map((segment) => ({ segment, entries: heldIn(segment, shelf.knownBlocksOf(segment), state.acknowledged) }))
     .filter(({ entries }) => entries > 0);
@@ -114,8 +108,6 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const ratePerS = rate.perSecond();
   const onDiskRoom = retention.freeBytes - deps.settings.minFreeBytes + shelf.bytes - heldBytes;
   const hoursIn = (room: number): number => Math.max(0, room) / (ratePerS * entryBytes(shelf) * 3600);
-  const runMs = Math.max(1, clock.monotonicMs() - opened.atMs);
-  const perDay = ((state.counters.diskBytes - opened.diskBytes) * DAY_MS) / Math.max(runMs, HOUR_MS / 60);
   const undecidedEntries = held.reduce((sum, { segment }) => sum + undecidedIn(segment, shelf, state, boots), 0);
   const timeSynchronised = boots.isDecided(clock.bootId);
   const isUntimed = timeSynchronised && undecidedEntries > 0 && deps.settings.timeUncertain === 'hold';
@@ -136,8 +128,6 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     ratePerS,
     hoursThatFit: ratePerS > 0 ? hoursIn(Math.min(retention.budgetBytes - heldBytes, onDiskRoom)) : undefined,
     hoursOnDisk: ratePerS > 0 && Number.isFinite(onDiskRoom) ? hoursIn(onDiskRoom) : undefined,
-    diskBytesPerDay: Math.round(perDay),
-    diskBytesPerYear: Math.round(perDay * 365),
     fault: commit.fault,
     unreadSegments: unread === 0 ? undefined : unread,
     hangingReadMs: reading.stillForMs < HANGS_AFTER_MS ? undefined : reading.stillForMs,
@@ -164,8 +154,6 @@ export function statusBeforeOpening(
     segments: 0,
     lanes: { alarm: 0, live: 0, backlog: 0 },
     ratePerS: 0,
-    diskBytesPerDay: 0,
-    diskBytesPerYear: 0,
     ...known,
   };
 }

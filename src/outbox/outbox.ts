@@ -69,7 +69,6 @@ export class Outbox {
   /** Everything that changes files; whoever has it waits for a turn to read only so long. */
   readonly #writing = new SerialQueue();
   readonly #resending = new SerialQueue();
-  readonly #opened: { readonly atMs: number; readonly diskBytes: number };
   readonly #endTimeSync: () => void;
   #closing: Promise<void> | undefined;
 
@@ -78,7 +77,6 @@ export class Outbox {
     this.#parts = parts;
     this.times = parts.boots;
     this.#rate = new AppendRate(clock);
-    this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
     this.#delivery = new Delivery({
       ...parts,
       unwritten: (kind) => this.#commit.unwritten(kind),
@@ -202,7 +200,6 @@ export class Outbox {
       ...this.#parts,
       commit: this.#commit,
       rate: this.#rate,
-      opened: this.#opened,
       lanes,
       retention,
     });

@@ -124,7 +124,6 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
     damaged,
     lastLost,
     diskBytes,
-    diskBytesPerDay,
     oldestMs,
   } = status;
   const { hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs } = status;
@@ -139,7 +138,6 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
     damaged,
     lastLost,
     writtenBytes: diskBytes,
-    writtenBytesPerDay: diskBytesPerDay,
     oldestTs: oldestMs,
     hoursThatFit,
     fault,

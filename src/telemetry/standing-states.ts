@@ -3,6 +3,7 @@
  * for what nobody will speak of again: what was taken out of the configuration would be "failing" there for ever.
  */
 
+import type { Clock } from '../host/clock.ts';
 import type { StateFile } from '../store/state-file.ts';
 import { isJsonObject, type JsonObject, jsonOf } from '../values/json.ts';
 import { SELF } from '../values/self.ts';
@@ -37,21 +38,32 @@ export function placeOf(text: string): StatePlace {
   return end === -1 ? { device: SELF, key: text } : { device: text.slice(0, end), key: text.slice(end + 1) };
 }
 
+/**
+ * The end of a sensor's failure may be forgotten by a kill for so long: it is told once more then. A sensor that fails now and then costs no write
+ * each time. The end of an alarm is written at once, as what stood decides within a hysteresis.
+ */
+const ENDS_WITHIN_MS = 5 * 60_000;
 /** Far more than a person would look at; whoever makes keys up as they go must fill neither the memory nor the disk. */
 const MAX_STANDING = 2_000;
 
 export class StandingStates {
   readonly #file: StateFile;
+  readonly #clock: Pick<Clock, 'after'>;
+  /** What was saved last, in the order of the keys. */
+  #saved: string;
+  #cancelSave: (() => void) | undefined;
   /** By the name of its place on the platform; the one that was seen longest ago comes first. */
   readonly #standing: Map<string, StandingState>;
 
-  private constructor(file: StateFile, standing: readonly [string, StandingState][]) {
+  private constructor(file: StateFile, clock: Pick<Clock, 'after'>, standing: readonly [string, StandingState][]) {
     this.#file = file;
+    this.#clock = clock;
     this.#standing = new Map(standing);
+    this.#saved = this.#text();
   }
 
-  static async open(file: StateFile): Promise<StandingStates> {
-    return new StandingStates(file, Object.entries((await file.read()) ?? {}).flatMap(stateOf));
+  static async open(file: StateFile, clock: Pick<Clock, 'after'>): Promise<StandingStates> {
+    return new StandingStates(file, clock, Object.entries((await file.read()) ?? {}).flatMap(stateOf));
   }
 
   /** Notes what is told under a key: that something is wrong, or that it is over. The key is that of the last who told it. */
@@ -60,7 +72,8 @@ export class StandingStates {
     if (isWrong ? known !== undefined && isSame(known, state) && isAlike(known, state) : known === undefined) return;
     this.#standing.delete(key);
     if (isWrong) this.#standing.set(key, state);
-    this.#save();
+    if (isWrong || state.reading !== undefined) this.#save();
+    else this.#cancelSave ??= this.#clock.after(ENDS_WITHIN_MS, () => this.#save());
   }
 
   /** Notes that its subject was measured again. */
@@ -103,6 +116,7 @@ export class StandingStates {
 
   /** Resolves when what was noted is durable, or could not be made so. Idempotent. */
   close(): Promise<void> {
+    this.#save();
     return this.#file.close();
   }
 
@@ -112,8 +126,18 @@ export class StandingStates {
     return keys;
   }
 
+  /** Saves what is not saved yet. */
   #save(): void {
+    this.#cancelSave?.();
+    this.#cancelSave = undefined;
+    const text = this.#text();
+    if (text === this.#saved) return;
+    this.#saved = text;
     this.#file.save(Object.fromEntries([...this.#standing].map(([key, state]) => [key, jsonOf(state)])));
+  }
+
+  #text(): string {
+    return JSON.stringify([...this.#standing].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 }
 

@@ -128,7 +128,7 @@ export class TelemetryPath {
       log,
     });
     // Beside each other: a disk that does not answer is waited for once.
-    const [outbox, standingStates] = await Promise.all([opening, StandingStates.open(standing)]);
+    const [outbox, standingStates] = await Promise.all([opening, StandingStates.open(standing, clock)]);
     return new TelemetryPath(deps, outbox, standingStates);
   }
 

@@ -60,6 +60,8 @@ export class Uploader {
   #isResting = false;
   /** The batch that failed last is smaller now, or out of the way: the next need not fail. */
   #isNextOther = false;
+  /** Aborts when something was appended since the last look for a batch began, which may have passed it. */
+  #news = new AbortController();
 
   constructor(deps: UploaderDeps) {
     this.#deps = deps;
@@ -73,11 +75,13 @@ export class Uploader {
   }
 
   /** Sends until the signal aborts. Whatever is in flight then is sent again at the next start. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const waitMs = await this.uploadNextBatch(signal);
-      if (waitMs > 0) await this.#wait(waitMs, signal);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return this.#whileListening(async () => {
+      while (!signal.aborted) {
+        const waitMs = await this.uploadNextBatch(signal);
+        if (waitMs > 0) await this.#wait(waitMs, signal);
+      }
+    });
   }
 
   /** Sends one batch if one is due. Resolves to how long to wait before the next, ms; an append ends only an idle wait. */
@@ -86,7 +90,11 @@ export class Uploader {
   }
 
   /** Sends until nothing is left that can be sent, or the platform does not take it; for a stop with little time left. */
-  async drain(signal: AbortSignal): Promise<void> {
+  drain(signal: AbortSignal): Promise<void> {
+    return this.#whileListening(() => this.#drain(signal));
+  }
+
+  async #drain(signal: AbortSignal): Promise<void> {
     for (let failures = 0; failures < MAX_DRAIN_FAILURES && !signal.aborted; ) {
       this.#choice.hurry();
       this.#isNextOther = false;
@@ -100,6 +108,7 @@ export class Uploader {
 
   async #upload(options: { readonly withDeadLetters: boolean }, signal: AbortSignal): Promise<number> {
     this.#isResting = false;
+    this.#news = new AbortController();
     const next = await this.#choice.next(options);
     if (next === undefined) {
       this.#rest();
@@ -203,12 +212,16 @@ export class Uploader {
     this.#deps.onAcknowledged?.(batch.entries.length);
   }
 
+  async #whileListening(work: () => Promise<void>): Promise<void> {
+    const stopListening = this.#deps.outbox.onAppended(() => this.#news.abort());
+    try {
+      await work();
+    } finally {
+      stopListening();
+    }
+  }
+
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
-    const { clock, outbox } = this.#deps;
-    if (!this.#isResting) return clock.sleep(ms, signal);
-    const woken = new AbortController();
-    const stopListening = outbox.onAppended(() => woken.abort());
-    await clock.sleep(ms, AbortSignal.any([signal, woken.signal]));
-    stopListening();
+    await this.#deps.clock.sleep(ms, this.#isResting ? AbortSignal.any([signal, this.#news.signal]) : signal);
   }
 }

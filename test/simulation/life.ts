@@ -106,6 +106,7 @@ export class Life {
         return { url: undefined, openPages: 0, close: async () => {} };
       },
       usage: () => ({ residentBytes: 80e6, heapUsedBytes: 20e6, cpuSeconds: 1 }),
+      openWrittenBytes: async () => () => ({ own: 0 }),
       boardModel: async () => 'a board of the world',
       networkAddresses: () => ['192.0.2.7'],
       readIdentity: async () => ({ serial: this.#deps.serial, hostname: 'gateway' }),

@@ -145,6 +145,11 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
     alerts: [],
     alarms: [],
     adapted: { renamed: 0, retimed: 0, asText: 0 },
+    writes: {
+      agentBytesPerDay: 24e6,
+      disk: { name: 'mmcblk0', bytesPerDay: 310e6 },
+      words: 'the agent writes 24MB a day, the disk mmcblk0 takes 310MB a day',
+    },
     link: {
       usedBytes: 0,
       todayBytes: 0,
@@ -181,7 +186,6 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       damaged: 0,
       resent: 0,
       writtenBytes: 1_000_000,
-      writtenBytesPerDay: 500_000,
       oldestTs: wallMs - 2_000,
       lanes: { alarm: 0, live: 12, backlog: 0 },
       ratePerS: 10,

@@ -78,16 +78,14 @@ export const storageLife = check('storage-life', 'the flash memory has life left
 
 /** An 8 GB consumer card takes some 3,000 writes of each cell: 24 TB, or 6.6 GB a day for ten years; small writes cost ten times their size. */
 const MAX_BYTES_A_DAY = 600e6;
-/** A projection from less is a guess. */
-const MIN_RUN_MS = 10 * 60_000;
-
-export const wear = agentCheck('wear', 'not too much is written', ({ nowMs, startedAtMs, outbox }) => {
-  if (nowMs - startedAtMs < MIN_RUN_MS) return undefined;
-  const perDay = outbox.writtenBytesPerDay;
-  const said = `writes ${formatSize(perDay)} a day, ${formatSize(perDay * 365)} a year`;
-  return perDay > MAX_BYTES_A_DAY
-    ? warning(said, 'raise outbox.commitAge, widen deadbands, or sample less often')
-    : good(said);
+export const wear = agentCheck('wear', 'not too much is written', ({ writes }) => {
+  const { agentBytesPerDay, disk, words } = writes;
+  if (agentBytesPerDay === undefined) return unknown(words);
+  if (agentBytesPerDay > MAX_BYTES_A_DAY)
+    return warning(words, 'raise outbox.commitAge, widen deadbands, or sample less often');
+  return (disk?.bytesPerDay ?? 0) > MAX_BYTES_A_DAY
+    ? warning(words, 'see who writes (pidstat -d 60), and let what is not needed write less or elsewhere')
+    : good(words);
 });
 
 /** Below this much free memory the kernel starts to kill. */

@@ -253,10 +253,15 @@ export class GroupCommit {
 
   /** True when appends may leave: they have waited for others, or are enough. */
   #hasGathered(): boolean {
-    const { clock, commitEntries, mayLeave } = this.#deps;
+    const { commitEntries, mayLeave } = this.#deps;
     if (this.#waiting.entries === 0 || !mayLeave()) return false;
-    const waitedMs = clock.monotonicMs() - (this.#waitingSinceMs ?? 0);
-    return waitedMs >= GATHER_MS || this.#waiting.entries >= commitEntries * GATHERED_SHARE || this.#flushes > 0;
+    return this.#gathersForMs <= 0 || this.#waiting.entries >= commitEntries * GATHERED_SHARE || this.#flushes > 0;
+  }
+
+  /** Until what waits has gathered, ms; below 0 when it has, or nothing waits. */
+  get #gathersForMs(): number {
+    const sinceMs = this.#waitingSinceMs ?? Number.NEGATIVE_INFINITY;
+    return sinceMs + GATHER_MS - this.#deps.clock.monotonicMs();
   }
 
   /** Tells that something may leave: alarms at once. */
@@ -265,9 +270,11 @@ export class GroupCommit {
     if (!mayLeave()) return;
     if (alarm || this.#hasGathered()) onLeaving();
     else
-      this.#cancelGathering ??= clock.after(GATHER_MS, () => {
+      this.#cancelGathering ??= clock.after(Math.max(0, this.#gathersForMs), () => {
         this.#cancelGathering = undefined;
         onLeaving();
+        // Timers may be early, and those that it was set for may have left before, with others gathering since.
+        if (this.#gathersForMs > 0) this.#leaveSoon(false);
       });
   }
 

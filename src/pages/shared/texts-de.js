@@ -194,8 +194,10 @@ export const texts = {
   lanes: 'Spuren',
   comesIn: 'Zugang',
   rate: ({ rate }) => `${rate} Einträge pro Sekunde`,
-  writes: 'Schreibt',
-  aDay: ({ size }) => `${size} am Tag`,
+  storage: 'Speicher',
+  writesNotKnown: 'was am Tag geschrieben wird, ist noch nicht bekannt',
+  writesADay: ({ agent, name, taken }) =>
+    `der Agent schreibt ${agent} am Tag${name === undefined ? '' : `, die Platte ${name} bekommt ${taken} am Tag`}`,
   rejected: 'Abgelehnt',
   thinned: 'Ausgedünnt',
   lost: 'Verloren',

@@ -187,8 +187,10 @@ export const texts = {
   lanes: 'Lanes',
   comesIn: 'Comes in',
   rate: ({ rate }) => `${rate} entries a second`,
-  writes: 'Writes',
-  aDay: ({ size }) => `${size} a day`,
+  storage: 'Storage',
+  writesNotKnown: 'what is written a day is not known yet',
+  writesADay: ({ agent, name, taken }) =>
+    `the agent writes ${agent} a day${name === undefined ? '' : `, the disk ${name} takes ${taken} a day`}`,
   rejected: 'Rejected',
   thinned: 'Thinned',
   lost: 'Lost',

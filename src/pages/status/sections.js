@@ -76,7 +76,16 @@ function linkFacts(link) {
   ];
 }
 
-function renderOutbox({ outbox }) {
+function writesText({ agentBytesPerDay, disk }) {
+  if (agentBytesPerDay === undefined) return say('writesNotKnown');
+  return say('writesADay', {
+    agent: bytes(agentBytesPerDay),
+    name: disk?.name,
+    taken: disk === undefined ? undefined : bytes(disk.bytesPerDay),
+  });
+}
+
+function renderOutbox({ outbox, writes }) {
   const {
     heldEntries,
     heldBytes,
@@ -88,7 +97,6 @@ function renderOutbox({ outbox }) {
     dropped,
     damaged,
     ratePerS,
-    writtenBytesPerDay,
     fault,
     untimedEntries,
   } = outbox;
@@ -108,7 +116,7 @@ function renderOutbox({ outbox }) {
         .join(', '),
     ],
     [say('comesIn'), say('rate', { rate: tenths(ratePerS) })],
-    [say('writes'), say('aDay', { size: bytes(writtenBytesPerDay) })],
+    [say('storage'), writesText(writes)],
     [say('rejected'), count(rejected), rejected > 0 ? 'warn' : ''],
     [say('thinned'), count(thinned), thinned > 0 ? 'warn' : ''],
     [say('lost'), count(dropped + damaged), dropped + damaged > 0 ? 'bad' : ''],

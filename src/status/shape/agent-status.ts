@@ -8,6 +8,7 @@ import type { UploadState } from '../../telemetry/uploader.ts';
 import type { JsonValue } from '../../values/json.ts';
 import type { PlatformStatus } from '../platform-status.ts';
 import type { DevicesSummary } from './device-status.ts';
+import type { WritesStatus } from './writes-status.ts';
 
 /** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the time of the status itself. */
 export interface AgentStatus {
@@ -24,6 +25,7 @@ export interface AgentStatus {
   /** Uploads of telemetry. */
   readonly connection: ConnectionStatus;
   readonly outbox: OutboxSummary;
+  readonly writes: WritesStatus;
   /** Traffic of the link this month. */
   readonly link: LinkStatus;
   readonly adapted: AdaptedEntries;
@@ -73,9 +75,8 @@ export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   readonly resent: number;
   /** Lost to damage on the disk. */
   readonly damaged: number;
+  /** Bytes of segments, in whole pages, for as long as the outbox is kept. */
   readonly writtenBytes: number;
-  /** Bytes of segments, in whole pages, at the rate since the start; other files and the journal come on top. */
-  readonly writtenBytesPerDay: number;
 }
 
 export interface SensorStatus {

@@ -90,6 +90,7 @@ function machineOf({ clock, files, line, chance, config }: Parts): Machine {
     openPorts: () => ({}) as Ports,
     openStatusServer: async () => ({ url: undefined, openPages: 0, close: async () => {} }),
     usage: () => ({ residentBytes: 80e6, heapUsedBytes: 20e6, cpuSeconds: 1 }),
+    openWrittenBytes: async () => () => ({ own: 0 }),
     boardModel: async () => 'a board of the bench',
     networkAddresses: () => ['192.0.2.7'],
     readIdentity: async () => ({ serial: 'bench', hostname: 'gateway' }),

@@ -53,8 +53,8 @@ const STATUS: AgentStatus = {
     damaged: 3,
     resent: 0,
     writtenBytes: 1,
-    writtenBytesPerDay: 31e6,
   },
+  writes: { words: 'the agent writes 24MB a day, the disk mmcblk0 takes 310MB a day' },
   adapted: { renamed: 5, retimed: 0, asText: 2 },
   alarms: [],
   link: {
@@ -140,12 +140,11 @@ describe('turnstone status', () => {
     expect(out).toContain('! the clock is not synchronised');
     expect(out).toMatch(/platform +the platform does not know this device; enter it there, for 5m/);
     expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent, trying again in 42s/);
-    expect(out).toContain(
-      '120 entries wait (4.1kB), oldest 1m, 812 more hours fit, writes 31MB a day, 2 rejected, 3 damaged',
-    );
+    expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected, 3 damaged');
     expect(out).toMatch(
       /adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/,
     );
+    expect(out).toMatch(/storage +the agent writes 24MB a day, the disk mmcblk0 takes 310MB a day/);
     expect(out).toContain('1.2.3, DOWNLOADING 42%, offered 1.3.0');
     expect(out.replace(/\s+/g, ' ')).toMatch(
       /the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/,

@@ -145,8 +145,8 @@ function soundAgent(): AgentStatus {
       thinned: 0,
       dropped: 0,
       writtenBytes: 10e9,
-      writtenBytesPerDay: 10e6,
     },
+    writes: { agentBytesPerDay: 10e6, words: 'the agent writes 10MB a day' },
     sensors: [{ name: 'machine', kind: 'host', state: 'ok', readings: [] }],
     actuators: [],
     lockedOut: false,
@@ -563,9 +563,24 @@ const PLANTED: readonly Planted[] = [
   {
     fault: 'too many writes',
     check: 'wear',
-    plant: () => agent({ outbox: { ...gateway.agent.outbox, writtenBytesPerDay: 4.8e9 } }),
+    plant: () => agent({ writes: { agentBytesPerDay: 4.8e9, words: 'the agent writes 4.8GB a day' } }),
     reason: /writes 4\.8GB a day/,
     remedy: /commitAge/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'too many writes of other programs',
+    check: 'wear',
+    plant: () =>
+      agent({
+        writes: {
+          agentBytesPerDay: 24e6,
+          disk: { name: 'mmcblk0', bytesPerDay: 4.8e9 },
+          words: 'the agent writes 24MB a day, the disk mmcblk0 takes 4.8GB a day',
+        },
+      }),
+    reason: /mmcblk0 takes 4\.8GB a day/,
+    remedy: /pidstat/,
     verdict: 'warning',
   },
   {

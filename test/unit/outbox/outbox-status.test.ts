@@ -28,8 +28,6 @@ describe('the status', () => {
     });
     expect(status).toMatchObject({
       lanes: { alarm: 0, live: 0, backlog: 0 },
-      diskBytesPerDay: 0,
-      diskBytesPerYear: 0,
       timeSynchronised: true,
     });
     for (const key of ['oldestMs', 'newestMs', 'hoursThatFit', 'fault', 'missingBytes'])
@@ -158,19 +156,6 @@ describe('the status', () => {
       undecidedEntries: 0,
       lanes: { alarm: 0, live: 0, backlog: 2_000 },
     });
-  });
-
-  it('tells what the disk writes a day by what it wrote in this run, a minute at least', async () => {
-    await make();
-    const outbox = await fixture.open();
-    await fixture.commit(outbox, fixture.noise(200));
-    const { diskBytes, diskBytesPerDay, diskBytesPerYear } = outbox.status();
-    expect(diskBytes).toBeGreaterThan(4_095);
-    expect([diskBytesPerDay, diskBytesPerYear]).toEqual([diskBytes * 1_440, diskBytes * 1_440 * 365]);
-    await fixture.clock.advance(600_000);
-    const later = outbox.status();
-    const ranMs = fixture.clock.monotonicMs() - 10_000;
-    expect(later.diskBytesPerDay).toBe(Math.round((later.diskBytes * 86_400_000) / ranMs));
   });
 
   it('tells how long an outage may last by the rate, the size of an entry and the room that is left', async () => {

@@ -68,8 +68,6 @@ describe('while it cannot be opened', () => {
     expect(outbox.status()).toEqual({
       ...nothing,
       ratePerS: 0,
-      diskBytesPerDay: 0,
-      diskBytesPerYear: 0,
       undecidedEntries: 0,
       lanes: { alarm: 0, live: 0, backlog: 0 },
       fault: 'EIO',

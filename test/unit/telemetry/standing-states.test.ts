@@ -25,6 +25,7 @@ beforeEach(() => {
 async function life(rules: KeyRules, ...values: number[]): Promise<void> {
   standing = await StandingStates.open(
     new StateFile({ ...STANDING_STATES_FORMAT, path: '/state/standing.json', files, clock, log: silentLog }),
+    clock,
   );
   const report = (entries: readonly TelemetryEntry[]): void => {
     for (const { key, value, class: entryClass } of entries) [platform[key], classes[key]] = [value, entryClass];
@@ -239,6 +240,29 @@ describe('what stands at the platform', () => {
     await standing.close();
     await life({});
     expect(standing.takeGone(of())).toHaveLength(2_000);
+  });
+
+  it('costs a sensor that fails now and then no write each time, and a kill forgets no failure', async () => {
+    const open = (): Promise<StandingStates> => {
+      const file = { path: '/state/standing.json', files, clock, log: silentLog };
+      return StandingStates.open(new StateFile({ ...STANDING_STATES_FORMAT, ...file }), clock);
+    };
+    const states = await open();
+    const tell = async (sensor: string, isFailing: boolean): Promise<void> => {
+      states.note(`${sensor}_state`, { sensor }, isFailing);
+      await clock.advance(1_000);
+    };
+    const kept = async (): Promise<readonly string[]> => (await open()).takeGone(() => false);
+    await tell('roof', true);
+    const written = files.changes.length;
+    for (const isFailing of [false, true, false, true, false]) await tell('roof', isFailing);
+    expect(files.changes).toHaveLength(written);
+    expect(await kept()).toEqual(['roof_state']);
+    await tell('cellar', true);
+    expect(await kept()).toEqual(['cellar_state']);
+    await tell('cellar', false);
+    await clock.advance(5 * 60_000);
+    expect(await kept()).toEqual([]);
   });
 
   it('begins with nothing when its file makes no sense', async () => {

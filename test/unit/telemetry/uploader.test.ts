@@ -244,6 +244,27 @@ describe('the uploader', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('sends at once what was appended while it looked, behind where it had looked', async () => {
+    const { uploader, left, acknowledged, appended, clock } = given({}, () => ({ kind: 'accepted' }));
+    let looks = 0;
+    const backlog = (): readonly never[] => {
+      looks += 1;
+      if (looks === 1) {
+        left.live.push([entry(1)]);
+        appended();
+      }
+      return [];
+    };
+    Object.defineProperty(left, 'backlog', { get: backlog });
+    const stop = new AbortController();
+    const running = uploader.run(stop.signal);
+    await clock.advance(10);
+    expect(acknowledged).toEqual(['live:1']);
+    stop.abort();
+    await running;
+    expect(looks).toBe(2);
+  });
+
   it('is not idle while what is held waits for its time, and sends it as soon as that is known', async () => {
     const { uploader, left, acknowledged, appended, clock, link } = given({}, () => ({ kind: 'accepted' }));
     link.waits = true;

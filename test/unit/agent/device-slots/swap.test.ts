@@ -19,6 +19,7 @@ async function rulesBench(rules: KeyRules) {
   let device = 'old';
   const standing = await StandingStates.open(
     new StateFile({ ...STANDING_STATES_FORMAT, path: '/state/standing.json', files, clock, log: silentLog }),
+    clock,
   );
   const deadband = new DeadbandRules({
     clock,

@@ -454,6 +454,21 @@ describe('what may leave before it is written', () => {
   const numbers = (kind: 'alarm' | 'regular'): number[][] =>
     commit.unwritten(kind).map(({ info }) => [info.firstSequence, info.lastSequence]);
 
+  it('is told when it has gathered, though those before it left while they were waited for', async () => {
+    await begun();
+    append('a');
+    await clock.advance(100);
+    append('b', 2);
+    expect(commit.unwritten('regular')).toHaveLength(1);
+    await clock.advance(100);
+    append('c');
+    await clock.advance(299);
+    leaving = 0;
+    await clock.advance(1);
+    expect(leaving).toBe(1);
+    expect(commit.unwritten('regular')).toHaveLength(2);
+  });
+
   it('gathers for 300 ms, is told then, and keeps its numbers', async () => {
     await begun();
     append('a', 2);
