@@ -49,7 +49,7 @@ const MAX_STANDING = 2_000;
 export class StandingStates {
   readonly #file: StateFile;
   readonly #clock: Pick<Clock, 'after'>;
-  /** What was saved last, in the order of the keys. */
+  /** States as they were saved last, in the order of the keys. */
   #saved: string;
   #cancelSave: (() => void) | undefined;
   /** By the name of its place on the platform; the one that was seen longest ago comes first. */

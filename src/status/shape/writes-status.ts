@@ -1,4 +1,4 @@
-/** What is written a day, in figures and in the words of every place that tells of it. */
+/** Bytes written a day, in figures and in the words of every place that tells of them. */
 import { formatSize } from '../../config/fields/quantity.ts';
 import type { WrittenBytes } from '../../host/storage-writes.ts';
 
