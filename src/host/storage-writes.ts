@@ -1,4 +1,4 @@
-/** What is written to the storage of this machine: by this process, and by all to the disk that holds a folder. */
+/** Bytes written to the storage of this machine: by this process, and by all to the disk that holds a folder. */
 import { existsSync, readFileSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
