@@ -6,6 +6,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from './bundle.ts';
+import { classPage } from './docs/class-page.ts';
 import { configPage } from './docs/config-page.ts';
 import { modelPages, presetPages } from './docs/device-pages.ts';
 import { errorCodes } from './docs/error-codes.ts';
@@ -25,7 +26,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     await presetPages(),
     await modelPages(),
   ];
-  const shared = [configPage(), sharedPage('sensor'), sharedPage('actuator'), methodPage()];
+  const shared = [configPage(), sharedPage('sensor'), sharedPage('actuator'), classPage(), methodPage()];
   const all = [...sensors, ...actuators, ...presets, ...models, ...shared].map(
     ({ path, text }) => [path, text] as const,
   );

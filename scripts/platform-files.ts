@@ -24,7 +24,7 @@ export function platformFiles(): ReadonlyMap<string, string> {
   const all: readonly [string, JsonObject][] = [
     ['device-profile.json', profileJson(PROFILE)],
     ['gateway-dashboard.json', marked(gatewayDashboard(PROFILE))],
-    ['sensor-dashboard.json', marked(sensorDashboard(PROFILE, usualUnits(USUAL_KEYS_PER_UNIT)))],
+    ['sensor-dashboard.json', marked(sensorDashboard(PROFILE, usualUnits(USUAL_KEYS_PER_UNIT), new Map()))],
     ...rules,
   ];
   return new Map(all.map(([name, json]) => [name, `${JSON.stringify(json, null, 2)}\n`]));

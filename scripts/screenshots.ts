@@ -55,7 +55,7 @@ try {
   });
   await shootAll(browser, 'status-plot', async (page) => {
     await page.goto(device);
-    await page.getByRole('button', { name: /^roomTemperature/ }).click();
+    await page.getByRole('button', { name: /^Room temperature/ }).click();
     await page.locator('#plot-area canvas').waitFor();
   });
   await shootAll(browser, 'status-pin', async (page) => {

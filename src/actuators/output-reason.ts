@@ -9,6 +9,8 @@ export interface ShownSlot {
   readonly slot: SlotName;
   readonly value: ActuatorValue;
   readonly rule?: string;
+  /** Label of the rule, where a status tells it. */
+  readonly label?: string;
   readonly by?: string;
   readonly sinceS?: number;
 }

@@ -20,7 +20,7 @@ import type { Link } from '../link/link.ts';
 import { PollTurns } from '../platform/poll-turns.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
-import { actuatorStatus, sensorStatus } from '../status/status-of.ts';
+import { namedActuators, namedSensors } from '../status/status-of.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
 import { DeviceCommands } from './device-commands.ts';
 import type { HardwareParts } from './hardware-parts.ts';
@@ -101,12 +101,12 @@ function statusOf(deps: SlotCommandsDeps): JsonObject {
   return {
     ...identityOf(deps),
     name: deps.device.name,
-    sensors: jsonOf(ownStates(deps).map(sensorStatus)),
+    sensors: jsonOf(namedSensors(ownStates(deps), deps.config().sensors)),
     actuators: jsonOf(
-      deps.actuators
-        .states()
-        .filter(({ name }) => own.has(name))
-        .map(actuatorStatus),
+      namedActuators(
+        deps.actuators.states().filter(({ name }) => own.has(name)),
+        deps.config(),
+      ),
     ),
   };
 }

@@ -1,5 +1,6 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/fields/quantity.ts';
+import { nameText, shownText } from '../names/shown-text.ts';
 import {
   type ActuatorStatus,
   type AgentStatus,
@@ -9,7 +10,7 @@ import {
 } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
-import { kindText, outputText, shortAge, stateText, valueText } from './value-text.ts';
+import { kindText, outputText, readingText, shortAge, stateText } from './value-text.ts';
 
 export async function showStatus({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const status = await (await agent()).ask('getStatus');
@@ -20,10 +21,11 @@ function statusText(status: AgentStatus, print: Printer): string {
   const { bold, yellow } = print.style;
   const ago = (atMs: number): string => `${shortAge(status.nowMs - atMs)} ago`;
   const alerts = status.alerts.map((alert) => `${yellow('!')} ${printable(alert)}\n`).join('');
-  const alarms = status.alarms.map((alarm) => `${print.style.red('✕')} ${alarmText(alarm, status.nowMs)}\n`).join('');
+  const alarms = status.alarms.map((alarm) => `${print.style.red('✕')} ${alarmText(alarm, status)}\n`).join('');
   const clock = status.timeSynchronised ? '' : ', clock not synchronised yet';
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
-  const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
+  const called = status.label ?? status.deviceName;
+  const name = called === '' ? '' : `${bold(printable(called))}  `;
   const head = `${name}turnstone ${status.version}, running ${shortAge(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}\n`;
   const rows = print.table([
     ['platform', platformText(status, print.style)],
@@ -40,15 +42,16 @@ function statusText(status: AgentStatus, print: Printer): string {
   return `${head}${alarms}${alerts}${rows}${sensorRows(status, print, ago)}${actuatorRows(status, print)}`;
 }
 
-/** `coldRoomTemperature is 7.2, above 5 (hot), for 14m; it moves compressor`. */
-function alarmText(
-  { key, device, value, limit, name, sinceMs, isFromStart, moves }: AlarmStatus,
-  nowMs: number,
-): string {
-  const called = name === limit ? '' : ` (${printable(name)})`;
-  const moved = moves.length === 0 ? '' : `; it moves ${moves.join(', ')}`;
-  const whose = device === undefined ? '' : ` of ${printable(device)}`;
-  return `${printable(key)}${whose} is ${valueText(value)}, ${limit}${called}, for ${shortAge(nowMs - sinceMs)}${isFromStart ? ' or longer' : ''}${moved}`;
+/** `Cold room is 7.2 °C, above 5 (hot), for 14m; it moves compressor`. */
+function alarmText(alarm: AlarmStatus, { nowMs, actuators }: Pick<AgentStatus, 'nowMs' | 'actuators'>): string {
+  const { key, keyLabel, device, value, limit, name, label = name, sinceMs, isFromStart, moves } = alarm;
+  const called = label === limit ? '' : ` (${label})`;
+  const outputs = moves.map((one) => actuators.find((output) => output.name === one)?.label ?? one);
+  const moved = moves.length === 0 ? '' : `; it moves ${outputs.join(', ')}`;
+  const whose = device === undefined ? '' : ` of ${device}`;
+  const reading = `${nameText({ label: keyLabel, key })}${whose} is ${shownText(value, { key, unit: alarm.unit, class: alarm.class })}`;
+  const since = `${shortAge(nowMs - sinceMs)}${isFromStart ? ' or longer' : ''}`;
+  return printable(`${reading}, ${limit}${called}, for ${since}${moved}`);
 }
 
 function platformText({ platform, nowMs }: AgentStatus, { green, red, yellow }: Style): string {
@@ -113,23 +116,18 @@ export function pageRows({ page }: Pick<AgentStatus, 'page'>): readonly (readonl
 function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number) => string): string {
   if (sensors.length === 0) return '';
   const rows = sensors.flatMap((sensor) => [
-    [sensor.name, kindText(sensor), stateText(sensor, print.style), ''],
-    ...sensor.readings.map(({ key, value, unit, atMs }) => [
-      '',
-      '',
-      `${printable(key)} = ${valueText(value, unit)}`,
-      ago(atMs),
-    ]),
+    [printable(sensor.label ?? sensor.name), kindText(sensor), stateText(sensor, print.style), ''],
+    ...sensor.readings.map((reading) => ['', '', readingText(reading), ago(reading.atMs)]),
   ]);
   return `\nsensors\n${print.table(rows, '  ')}`;
 }
 
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
-  const shown = ({ value, fault }: ActuatorStatus): string =>
-    fault === undefined ? outputText(value) : `unknown: ${printable(fault)}`;
+  const shown = ({ value, fault, class: kind }: ActuatorStatus): string =>
+    fault === undefined ? outputText(value, kind) : `unknown: ${printable(fault)}`;
   const rows = actuators.map((actuator) => [
-    actuator.name,
+    printable(actuator.label ?? actuator.name),
     kindText(actuator),
     shown(actuator),
     printable(actuator.why ?? ''),

@@ -1,6 +1,7 @@
 /** Values and ages as people read them, and as a line of CSV has them. */
 
 import { formatDuration } from '../config/fields/quantity.ts';
+import { nameText, shownText } from '../names/shown-text.ts';
 import type { SensorStatus } from '../status/shape/agent-status.ts';
 import { type JsonValue, stringifyJson } from '../values/json.ts';
 import { printable, type Style } from './printer.ts';
@@ -15,9 +16,14 @@ export function valueText(value: JsonValue, unit?: string): string {
   return printable(unit === undefined ? shown : `${shown} ${SYMBOLS[unit] ?? unit}`);
 }
 
-/** Returns the value of an output as papers and page say it. */
-export function outputText(value: JsonValue): string {
-  return typeof value === 'boolean' ? (value ? 'on' : 'off') : valueText(value);
+/** Returns the value of an output as papers and page say it. @param className Class of the output. */
+export function outputText(value: JsonValue, className?: string): string {
+  return printable(shownText(value, { class: className }));
+}
+
+/** Returns label and value of a reading as people read them: `Room temperature: 21.2 °C`. */
+export function readingText(reading: SensorStatus['readings'][number]): string {
+  return printable(`${nameText(reading)}: ${shownText(reading.value, reading)}`);
 }
 
 /** The two largest units: an hour ago nobody counts milliseconds. */
@@ -32,9 +38,20 @@ export function stateText({ state, fault }: SensorStatus, { green, red, dim }: S
   return `${paint(state)}${fault === undefined ? '' : `: ${printable(fault)}`}`;
 }
 
-/** The kind, and the slot of the attached device that it is of. */
-export function kindText({ kind, device }: { readonly kind: string; readonly device?: string }): string {
-  return device === undefined ? kind : `${kind} of ${printable(device)}`;
+/** The kind, and the slot of the attached device that it is of; before them the name, where a label stands in its place. */
+export function kindText({
+  name = '',
+  label,
+  kind,
+  device,
+}: {
+  readonly name?: string;
+  readonly label?: string;
+  readonly kind: string;
+  readonly device?: string;
+}): string {
+  const whose = device === undefined ? kind : `${kind} of ${printable(device)}`;
+  return label === undefined || name === '' ? whose : `${name}, ${whose}`;
 }
 
 export function csvLine(cells: readonly string[]): string {

@@ -1,7 +1,8 @@
 /** Shows the sensors live: a table with sparklines on a terminal, one line for each change elsewhere. */
 import { systemClock } from '../host/clock.ts';
-import type { ActuatorStatus, AgentStatus } from '../status/shape/agent-status.ts';
-import { type JsonValue, jsonEqual, stringifyJson } from '../values/json.ts';
+import { nameText, shownText } from '../names/shown-text.ts';
+import type { ActuatorStatus, AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
+import { jsonEqual, stringifyJson } from '../values/json.ts';
 import type { WatchCall } from './commands/status.ts';
 import { type Printer, printable } from './printer.ts';
 import { outputText, shortAge, valueText } from './value-text.ts';
@@ -13,12 +14,12 @@ const CLEAR = '\u001b[H\u001b[J';
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
 
-interface Watched {
+type Reading = SensorStatus['readings'][number];
+
+interface Watched extends Reading {
   readonly sensor: string;
-  readonly key: string;
-  readonly value: JsonValue;
-  readonly unit?: string;
-  readonly atMs: number;
+  /** Its label, else its name. */
+  readonly called: string;
   readonly history: readonly number[];
 }
 
@@ -41,7 +42,9 @@ export async function watch({ flags, edge, print, agent }: WatchCall): Promise<v
 }
 
 function watchedOf({ sensors }: AgentStatus, before: ReadonlyMap<string, Watched>): ReadonlyMap<string, Watched> {
-  const readings = sensors.flatMap(({ name, readings: all }) => all.map((reading) => ({ sensor: name, ...reading })));
+  const readings = sensors.flatMap(({ name, label: called = name, readings: all }) =>
+    all.map((reading) => ({ sensor: name, called, ...reading })),
+  );
   return new Map(
     readings.map((reading) => {
       const id = `${reading.sensor} ${reading.key}`;
@@ -56,21 +59,25 @@ function watchedOf({ sensors }: AgentStatus, before: ReadonlyMap<string, Watched
 
 function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, print: Printer): string {
   const { bold, dim, red, cyan } = print.style;
-  const readings = [...watched.values()].map(({ sensor, key, value, unit, atMs, history }) => [
-    sensor,
-    printable(key),
-    valueText(value, unit),
-    cyan(sparkline(history)),
-    dim(shortAge(status.nowMs - atMs)),
+  const readings = [...watched.values()].map((reading) => [
+    printable(reading.called),
+    printable(nameText(reading)),
+    printable(shownText(reading.value, reading)),
+    cyan(sparkline(reading.history)),
+    dim(shortAge(status.nowMs - reading.atMs)),
   ]);
   const failing = status.sensors
     .filter(({ state }) => state === 'failing')
-    .map(({ name, fault }) => [name, '', red(printable(fault ?? 'fails'))]);
-  const shown = ({ value, fault }: ActuatorStatus): string =>
-    fault === undefined ? outputText(value) : red(printable(fault));
-  const actuators = status.actuators.map((actuator) => [actuator.name, '', shown(actuator)]);
+    .map(({ name, label = name, fault }) => [printable(label), '', red(printable(fault ?? 'fails'))]);
+  const shown = ({ value, fault, class: kind }: ActuatorStatus): string =>
+    fault === undefined ? outputText(value, kind) : red(printable(fault));
+  const actuators = status.actuators.map((actuator) => [
+    printable(actuator.label ?? actuator.name),
+    '',
+    shown(actuator),
+  ]);
   const { platform, outbox } = status;
-  const head = `${bold(printable(status.deviceName) || 'turnstone')}  ${printable(platform.words)}, ${outbox.heldEntries} entries wait\n\n`;
+  const head = `${bold(printable(status.label ?? status.deviceName) || 'turnstone')}  ${printable(platform.words)}, ${outbox.heldEntries} entries wait\n\n`;
   return head + print.table([...readings, ...failing, ...actuators]);
 }
 

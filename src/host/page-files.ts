@@ -1,6 +1,7 @@
 /**
  * The files of the pages that browsers get. They are read when somebody asks for them first, so that an agent nobody looks at holds none of
- * them in memory, and kept compressed from then on (some 65 kB). A page has its own folder and two that all share: `shared`, and `uplot`.
+ * them in memory, and kept compressed from then on (some 65 kB). A page has its own folder and three that all share: `shared`, `names`
+ * (which the agent reads as well), and `uplot`.
  */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -92,7 +93,9 @@ function placeOf(page: PageName, path: string): { readonly file: string; readonl
   const kind = FILE_NAME.exec(name)?.[1];
   if (root !== 'page' || kind === undefined || rest.length > 0) return undefined;
   if (folder === 'uplot') return { file: join(UPLOT, name), kind };
-  return folder === page || folder === 'shared' ? { file: join(FOLDER, folder, name), kind } : undefined;
+  return folder === page || folder === 'shared' || folder === 'names'
+    ? { file: join(FOLDER, folder, name), kind }
+    : undefined;
 }
 
 async function pack(file: string): Promise<{ readonly etag: string; readonly packed: Buffer }> {

@@ -2,8 +2,9 @@
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import type { OutputReason } from '../actuators/output-reason.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
+import { namesOfReading } from '../config/keys/sensor-keys.ts';
 import { sentReading } from '../config/keys/sent-reading.ts';
-import type { RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import type { ActuatorConfig, RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
@@ -27,11 +28,12 @@ type Known = Omit<
 
 type Delivery = Pick<PlatformSources, 'connection' | 'outbox'>;
 
-/** A sensor or an actuator as the configuration assigns it to an attached device. */
-interface Assigned {
-  readonly name: string;
-  readonly device?: string;
-}
+/** A sensor as the configuration names it, and assigns it to an attached device. */
+export type NamedSensor = Pick<SensorConfig, 'name' | 'keys'> &
+  Partial<Pick<SensorConfig, NamedBy | 'window' | 'prefix'>>;
+/** An actuator in the same way. */
+export type NamedActuator = Pick<ActuatorConfig, 'name'> & Partial<Pick<ActuatorConfig, NamedBy>>;
+type NamedBy = 'device' | 'label' | 'class';
 
 export interface StatusSources {
   readonly known: Known;
@@ -44,11 +46,12 @@ export interface StatusSources {
   readonly sensors: readonly SensorState[];
   readonly actuators: readonly (ActuatorState & { readonly kind: string } & Partial<OutputReason>)[];
   readonly alarms?: readonly MeasuredAlarm[];
-  /** The configuration, which says what is of which device. */
+  /** The configuration, which says what is of which device, and what people call it. */
   readonly config?: {
-    readonly sensors: readonly Assigned[];
-    readonly actuators: readonly Assigned[];
-    readonly rules?: readonly Pick<RuleConfig, 'name' | 'when' | 'set'>[];
+    readonly label?: string;
+    readonly sensors: readonly NamedSensor[];
+    readonly actuators: readonly NamedActuator[];
+    readonly rules?: readonly (Pick<RuleConfig, 'name' | 'when' | 'set'> & Partial<Pick<RuleConfig, 'label'>>)[];
   };
   /** Attached devices; undefined without `devices:`. */
   readonly devices?: readonly DeviceStatus[] | undefined;
@@ -78,8 +81,9 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     }),
     outbox,
     adapted,
-    sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),
-    actuators: ofDevices(actuators.map(actuatorStatus), config?.actuators),
+    label: config?.label,
+    sensors: namedSensors(sensors, config?.sensors),
+    actuators: namedActuators(actuators, config),
     alarms: alarmsOf(sources),
     devices,
   };
@@ -148,16 +152,41 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
   };
 }
 
-/** Adds to each the slot of the attached device that it is of. */
-function ofDevices<T extends { readonly name: string }>(
-  told: readonly T[],
-  assigned: readonly Assigned[] = [],
-): readonly (T & { readonly device?: string })[] {
-  const slots = new Map(assigned.map(({ name, device }) => [name, device]));
-  return told.map((one) => ({
-    ...one,
-    device: slots.get(one.name),
-  }));
+/** Status of sensors with the slots of the attached devices that they are of, and with labels and classes. */
+export function namedSensors(
+  states: readonly SensorState[],
+  configured: readonly NamedSensor[] = [],
+): readonly SensorStatus[] {
+  const byName = new Map(configured.map((one) => [one.name, one]));
+  return states.map((state) => {
+    const told = sensorStatus(state);
+    const config = byName.get(state.name);
+    if (config === undefined) return told;
+    return {
+      ...told,
+      label: config.label,
+      device: config.device,
+      readings: told.readings.map((reading) => {
+        const { label, class: kind } = namesOfReading(config, reading);
+        return { ...reading, label, class: kind };
+      }),
+    };
+  });
+}
+
+/** The same of actuators; slots that a rule fills have its label. */
+export function namedActuators(
+  states: StatusSources['actuators'],
+  { actuators = [], rules = [] }: Partial<Pick<NonNullable<StatusSources['config']>, 'actuators' | 'rules'>> = {},
+): readonly ActuatorStatus[] {
+  const byName = new Map(actuators.map((one) => [one.name, one]));
+  const labels = new Map(rules.map(({ name, label }) => [name, label]));
+  return states.map((state) => {
+    const told = actuatorStatus(state);
+    const { label, class: kind, device } = byName.get(state.name) ?? {};
+    const slots = told.slots?.map((slot) => ({ ...slot, label: labels.get(slot.rule ?? '') }));
+    return { ...told, label, class: kind, device, slots };
+  });
 }
 
 /** Readings of the sensors under the names, in the units and with the places that the platform gets. */
@@ -172,7 +201,7 @@ export function sentSensors(
   }));
 }
 
-export function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
+function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
   const byReason = Map.groupBy(refused, ({ message }) => message);
   const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
   const fault = error?.message ?? missing.join('; ');
@@ -185,31 +214,32 @@ export function sensorStatus({ name, kind, state, error, refused, readings }: Se
   };
 }
 
-export function actuatorStatus({
-  name,
-  kind,
-  value,
-  fault,
-  why,
-  slots,
-}: StatusSources['actuators'][number]): ActuatorStatus {
+function actuatorStatus({ name, kind, value, fault, why, slots }: StatusSources['actuators'][number]): ActuatorStatus {
   return { name, kind, value: value ?? null, why, slots, fault };
 }
 
-function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly AlarmStatus[] {
-  const slots = new Map(config?.sensors.map(({ name, device }) => [name, device]));
+function alarmsOf({ alarms = [], sensors, actuators, config }: StatusSources): readonly AlarmStatus[] {
+  const configured = new Map(config?.sensors.map((one) => [one.name, one]));
+  const states = new Map(sensors.map((one) => [one.name, one]));
   return alarms
-    .map(({ sensor, key, name, above, below, equal, limit, value, sinceMs, isFromStart }) => {
+    .map(({ sensor, key, reading, name, label, above, below, equal, limit, value, sinceMs, isFromStart }) => {
       const rules = (config?.rules ?? []).filter((rule) =>
         readingsOf(rule).some((one) => one.sensor === sensor && one.key === key),
       );
       const follows = new Map(actuators.map((output) => [output.name, output.slots?.[0]?.rule]));
+      const watched = configured.get(sensor);
+      const { unit } = states.get(sensor)?.readings.find((one) => one.key === reading) ?? {};
+      const names = watched === undefined ? undefined : namesOfReading(watched, { key: reading, unit });
       const moves = rules.filter((rule) => follows.get(rule.set.actuator) === rule.name).map(({ set }) => set.actuator);
       return {
         sensor,
         key,
-        device: slots.get(sensor),
+        device: watched?.device,
         name,
+        label,
+        keyLabel: names?.label,
+        class: names?.class,
+        unit: names?.unit,
         above,
         below,
         equal,

@@ -5,6 +5,8 @@ import type { RaisedAlarm } from './alarm-thresholds.ts';
 export interface StandingAlarm extends RaisedAlarm {
   readonly sensor: string;
   readonly key: string;
+  /** The driver's own key. */
+  readonly reading: string;
 }
 
 export interface ToldAlarm {
@@ -12,6 +14,9 @@ export interface ToldAlarm {
   /** Key and device at the platform. */
   readonly key: string;
   readonly device: string;
+  /** The driver's own key and unit. */
+  readonly reading: string;
+  readonly unit?: string | undefined;
   readonly value: JsonValue;
   /** Limits that are crossed with this value, and those that no longer are. */
   readonly raised: readonly RaisedAlarm[];

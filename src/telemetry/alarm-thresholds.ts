@@ -20,6 +20,8 @@ export const ALARM_REMOVED = 'removed';
 /** An alarm that is on. */
 export interface RaisedAlarm {
   readonly name: string;
+  /** Shown to people in place of the name. */
+  readonly label?: string | undefined;
   readonly above?: number | undefined;
   readonly below?: number | undefined;
   readonly equal?: boolean | number | string | undefined;
@@ -74,13 +76,13 @@ export class AlarmThresholds {
       const formerName = this.#formerName(at, thresholds) ?? '';
       const known = before?.get(name) ?? before?.get(formerName);
       if (!holds(threshold, { value, localTime, isOn: known !== undefined })) continue;
-      const { above, below, equal, forMs = 0 } = threshold;
+      const { label, above, below, equal, forMs = 0 } = threshold;
       const limit = conditionWords(conditionOf(threshold));
       const sinceMs = this.#passedSince.get(name) ?? this.#passedSince.get(formerName) ?? atMs;
       const isFromStart = before === undefined ? (true as const) : undefined;
-      if (known !== undefined) raised.set(name, { ...known, name, above, below, equal, limit });
+      if (known !== undefined) raised.set(name, { ...known, name, label, above, below, equal, limit });
       else if (atMs - sinceMs >= forMs || (before === undefined && stood.includes(name)))
-        raised.set(name, { name, above, below, equal, limit, sinceMs: atMs, isFromStart });
+        raised.set(name, { name, label, above, below, equal, limit, sinceMs: atMs, isFromStart });
       else passedSince.set(name, sinceMs);
     }
     this.#passedSince = passedSince;

@@ -93,7 +93,10 @@ export class DeadbandRules {
   /** Alarms that are on, each with the sensor and the key, under the name that it has at the platform. */
   alarms(): readonly StandingAlarm[] {
     return [...this.#states].flatMap(([id, { place, thresholds }]) =>
-      thresholds.raised.map((alarm) => ({ ...alarm, sensor: id.slice(0, id.indexOf('\n')), key: place.key })),
+      thresholds.raised.map((alarm) => {
+        const end = id.indexOf('\n');
+        return { ...alarm, sensor: id.slice(0, end), key: place.key, reading: id.slice(end + 1) };
+      }),
     );
   }
 
@@ -134,7 +137,8 @@ export class DeadbandRules {
     if (alarm !== undefined) {
       this.#note(state, sample, value);
       const change = alarmChange(before, state.thresholds.raised, stood);
-      if (change !== undefined) this.#deps.onAlarm?.({ ...place, sensor: sample.sensor, value, ...change });
+      const { sensor, key: reading, unit } = sample;
+      if (change !== undefined) this.#deps.onAlarm?.({ ...place, sensor, reading, unit, value, ...change });
       // That all is well, said for the first time, is no alarm.
       const entry = toEntry(sample, place, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
       const alarms = state.thresholds.raised.map(({ name }) => name);

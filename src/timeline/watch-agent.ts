@@ -4,6 +4,7 @@ import type { LiveConfig } from '../config/live-config.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { valueWord } from '../host/value-word.ts';
 import type { Contact } from '../platform/contact.ts';
+import type { NamingConfig } from './named.ts';
 import type { TellTimeline } from './timeline.ts';
 import { watchOutputs } from './watch-outputs.ts';
 import { type WatchedStates, watchStates } from './watch-states.ts';
@@ -13,7 +14,9 @@ export interface WatchedAgent extends Omit<WatchedStates, 'locked'> {
   readonly actuators: Pick<Actuators, 'control' | 'lockout'>;
   readonly contact: Pick<Contact, 'onChange'>;
   readonly timeSync: Pick<TimeSync, 'onChange' | 'isSynchronised' | 'correctionMs'>;
-  readonly live: Pick<LiveConfig, 'onChange' | 'overridesAsSet'>;
+  readonly live: Pick<LiveConfig, 'onChange' | 'overridesAsSet'> & {
+    readonly current: Pick<NamingConfig, 'actuators'>;
+  };
 }
 
 /** Tells from now on; the returned function ends it. */
@@ -25,7 +28,7 @@ export function watchAgent(
   let lostAtMs: number | undefined;
   let overrides = live.overridesAsSet;
   const ends = [
-    watchOutputs(actuators.control, tell),
+    watchOutputs(actuators.control, tell, () => live.current),
     watchStates({ ...states, locked: () => actuators.lockout.locked }, tell),
     contact.onChange((status) => {
       const isLost = status.problem !== undefined;

@@ -1,8 +1,8 @@
 /** Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, faults; and values of shared attributes. */
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import type { Output, OutputCause } from '../actuators/output.ts';
-import { valueWord } from '../host/value-word.ts';
 import type { ToldEvent } from './event.ts';
+import { type NamedOutput, type NamingConfig, namedOutput } from './named.ts';
 import type { TellTimeline } from './timeline.ts';
 
 export interface WatchedOutputs {
@@ -18,8 +18,12 @@ interface Look extends Omit<ActuatorState, 'name'> {
   readonly cause?: OutputCause | undefined;
 }
 
-/** Tells from now on; the returned function ends it. */
-export function watchOutputs(outputs: WatchedOutputs, tell: TellTimeline): () => void {
+/** Tells from now on; the returned function ends it. @param config in force. */
+export function watchOutputs(
+  outputs: WatchedOutputs,
+  tell: TellTimeline,
+  config: () => Pick<NamingConfig, 'actuators'>,
+): () => void {
   const told = new WeakSet<OutputCause>();
   const lookAt = ({ name, ...state }: ActuatorState): Look => {
     const { cause, reason } = outputs.find(name) ?? {};
@@ -34,16 +38,21 @@ export function watchOutputs(outputs: WatchedOutputs, tell: TellTimeline): () =>
     const now = lookAt(state);
     const before = looks.get(state.name) ?? now;
     looks.set(state.name, now);
-    for (const event of outputEvents(state.name, before, now)) tell(event);
+    for (const event of outputEvents(state.name, before, now, namedOutput(config(), state.name))) tell(event);
     if (now.cause !== undefined && now.value !== before.value) told.add(now.cause);
   });
 }
 
 /** Events between two looks at one output. */
-export function outputEvents(actuator: string, before: Look, now: Look): readonly ToldEvent[] {
+export function outputEvents(
+  actuator: string,
+  before: Look,
+  now: Look,
+  { name, text }: NamedOutput,
+): readonly ToldEvent[] {
   const { value = null, fault } = now;
   const common = { kind: 'output', actuator, value, from: before.value } as const;
-  const shown = `${actuator} is ${valueWord(value)}`;
+  const shown = `${name} is ${text(value)}`;
   const events: ToldEvent[] = [];
   const isOther = now.slot !== before.slot;
   const hasMoved = value !== (before.value ?? null);
@@ -71,7 +80,7 @@ export function outputEvents(actuator: string, before: Look, now: Look): readonl
       words: `A shared attribute of the platform set it: ${shown}.`,
     });
   if (fault !== undefined && fault !== before.fault)
-    events.push({ ...common, by: 'fault', words: `${actuator} has a fault: ${fault}.` });
+    events.push({ ...common, by: 'fault', words: `${name} has a fault: ${fault}.` });
   if (fault === undefined && before.fault !== undefined)
     events.push({ ...common, by: 'fault', words: `${shown}: its fault is over.` });
   return events;

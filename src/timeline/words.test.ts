@@ -11,6 +11,7 @@ import type { ContactStatus } from '../platform/contact.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { Listeners } from '../values/listeners.ts';
 import type { ToldEvent } from './event.ts';
+import { namedOutput } from './named.ts';
 import { tellersOf } from './tellers.ts';
 import { type WatchedAgent, watchAgent } from './watch-agent.ts';
 import { outputEvents } from './watch-outputs.ts';
@@ -32,7 +33,9 @@ const RULE = { name: 'frost', set: { actuator: 'heater', value: true }, otherwis
 it('tells commands, rules, alarms and updates as their rooms tell them', () => {
   const { tell, words, told } = teller();
   // Only what a sentence is made of is there.
-  const config = { rules: [RULE] } as unknown as ReturnType<Parameters<typeof tellersOf>[1]>;
+  const config = { sensors: [], actuators: [], rules: [RULE] } as unknown as ReturnType<
+    Parameters<typeof tellersOf>[1]
+  >;
   const { onCommand, onRuleEvent, onAlarm, onReported } = tellersOf(tell, () => config);
   onCommand({ method: 'setFan', params: true, reply: { result: { name: 'fan', value: true } } });
   onCommand({ method: 'pulse', params: {}, reply: { result: { name: 'fan', value: true, pulsing: true } } }, 'meter');
@@ -74,7 +77,7 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
     raised: [{ name: 'above 40', above: 40, limit: 'above 40', sinceMs: 0 }],
     over: [{ name: 'cold', below: 5, limit: 'below 5', sinceMs: 0 }],
   };
-  onAlarm({ sensor: 'roof', key: 'temperature', device: 'self', value: 41.5, ...limits });
+  onAlarm({ sensor: 'roof', key: 'temperature', reading: 'temperature', device: 'self', value: 41.5, ...limits });
   expect(told[0]).toMatchObject({
     kind: 'alarm',
     sensor: 'roof',
@@ -83,7 +86,7 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
     from: 40,
     device: undefined,
   });
-  expect(words()).toEqual(['Alarm: temperature is 41.5, above 40.', 'The alarm is over: temperature is 41.5 (cold).']);
+  expect(words()).toEqual(['Alarm: Temperature is 41.5, above 40.', 'The alarm is over: Temperature is 41.5 (cold).']);
   const update = { title: 'turnstone', version: '2', from: '1', startedAtMs: 0, reason: 'no contact within its trial' };
   for (const reported of ['DOWNLOADING', 'DOWNLOADED', 'UPDATED', 'FAILED'])
     onReported('firmware', { running: '1', state: 'idle', history: [], reported, update });
@@ -97,6 +100,31 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
   expect(updateEvents('software', { reported: 'FAILED', update: { ...update, from: 'unknown' } })).toMatchObject([
     { words: 'The update to turnstone 2 failed: no contact within its trial.' },
   ]);
+});
+
+it('calls outputs, rules, readings and alarms as their labels do, and their states by their class', () => {
+  const { tell, words, told } = teller();
+  // Only what a sentence is made of is there.
+  const config = {
+    sensors: [{ name: 'hall', keys: { state: { label: 'Hall door', class: 'door' } } }],
+    actuators: [{ name: 'heater', label: 'Boiler', class: 'heater' }],
+    rules: [{ ...RULE, label: 'Keep the frost out' }],
+  } as unknown as ReturnType<Parameters<typeof tellersOf>[1]>;
+  const { onCommand, onRuleEvent, onAlarm } = tellersOf(tell, () => config);
+  onCommand({ method: 'setHeater', params: true, reply: { result: { name: 'heater', value: true } } });
+  onRuleEvent({ rule: 'frost', on: false });
+  const open = { name: 'open', label: 'Door stands open', equal: true, limit: 'equal to on', sinceMs: 0 };
+  onAlarm({ sensor: 'hall', key: 'doorOpen', reading: 'state', device: 'self', value: true, raised: [open], over: [] });
+  expect(told[2]).toMatchObject({ sensor: 'hall', key: 'doorOpen', by: 'open' });
+  expect(words()).toEqual([
+    'The platform called setHeater: Boiler is heating.',
+    'Rule Keep the frost out ended: it sets Boiler to idle.',
+    'Alarm: Hall door is open, equal to on (Door stands open).',
+  ]);
+  const state = { value: false, slot: 'limit', pulsing: false } as Parameters<typeof outputEvents>[1];
+  expect(
+    outputEvents('heater', { ...state, value: true, slot: 'rule' }, state, namedOutput(config, 'heater')),
+  ).toMatchObject([{ actuator: 'heater', words: 'Boiler is idle: its longest time on has ended.' }]);
 });
 
 it('tells a configuration that was taken up, or was not', () => {
@@ -129,7 +157,7 @@ it('tells of outputs what neither a command nor a rule does', () => {
   const off = { value: false, desired: false, by: undefined, pulsing: false, fault: undefined, slot: 'base' } as const;
   const on = { ...off, value: true, slot: 'operator' };
   const between = (...[before, now]: [Parameters<typeof outputEvents>[1], Parameters<typeof outputEvents>[1]]) =>
-    outputEvents('pump', before, now).map(({ words }) => words);
+    outputEvents('pump', before, now, namedOutput({ actuators: [] }, 'pump')).map(({ words }) => words);
   expect(between(on, { ...off, slot: 'limit' })).toEqual(['pump is off: its longest time on has ended.']);
   expect(between(on, { ...off, slot: 'noContact' })).toEqual(['pump is off: there is no contact with the platform.']);
   expect(between({ ...off, slot: 'noContact' }, on)).toEqual([
@@ -198,6 +226,7 @@ function watched() {
     contact: { onChange: contact.add },
     timeSync: { onChange: sync.add, isSynchronised: () => true, correctionMs: () => now.correctionMs },
     live: {
+      current: { actuators: [] },
       onChange: config.add,
       get overridesAsSet() {
         return now.overrides;

@@ -2,7 +2,6 @@
 import type { RuleEvent } from '../actuators/rule-event.ts';
 import type { ReadAgain } from '../config/config-file.ts';
 import { formatDuration } from '../config/fields/quantity.ts';
-import type { RuleConfig } from '../config/schema/rules.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { valueWord } from '../host/value-word.ts';
 import type { ContactStatus } from '../platform/contact.ts';
@@ -12,6 +11,7 @@ import type { ToldAlarm } from '../telemetry/alarm-change.ts';
 import { isJsonObject } from '../values/json.ts';
 import { SELF } from '../values/self.ts';
 import type { ToldEvent } from './event.ts';
+import { type NamingConfig, namedOutput, readingWords } from './named.ts';
 
 /** Whole seconds, and past an hour whole minutes. */
 export function spanWords(ms: number): string {
@@ -27,7 +27,11 @@ const UNFINISHED: Readonly<Record<string, string>> = {
 };
 
 /** A command of the platform, with what it moved or why it did not. */
-export function commandEvent({ method, params, reply }: ToldCommand, device?: string): ToldEvent {
+export function commandEvent(
+  { method, params, reply }: ToldCommand,
+  config: Pick<NamingConfig, 'actuators'>,
+  device?: string,
+): ToldEvent {
   const { result, error } = reply;
   const named = isJsonObject(params) && typeof params.name === 'string' ? params.name : undefined;
   const actuator = isJsonObject(result) && typeof result.name === 'string' ? result.name : named;
@@ -39,50 +43,55 @@ export function commandEvent({ method, params, reply }: ToldCommand, device?: st
   }
   if (actuator === undefined || !isJsonObject(result)) return { ...common, words: `${called}.` };
   const { value = null, pulsing } = result;
+  const output = namedOutput(config, actuator);
   return {
     ...common,
     value,
-    words: `${called}: ${actuator} is ${valueWord(value)}${pulsing === true ? ', for a pulse' : ''}.`,
+    words: `${called}: ${output.name} is ${output.text(value)}${pulsing === true ? ', for a pulse' : ''}.`,
   };
 }
 
 /** Beginning or end of a rule's condition, with what the rule moves; `instead` tells what is so where it moves nothing. */
 export function ruleEvent(
   { rule, on, refusal, isUnknown = false, isKept = false }: RuleEvent,
-  config: Pick<RuleConfig, 'set' | 'otherwise'> | undefined,
+  config: Pick<NamingConfig, 'actuators' | 'rules'>,
   instead?: string,
 ): ToldEvent {
-  const { actuator } = config?.set ?? {};
-  const value = instead !== undefined ? undefined : on ? config?.set.value : config?.otherwise;
-  const sets = actuator === undefined || value === undefined ? undefined : `it sets ${actuator} to ${valueWord(value)}`;
+  const { label, set, otherwise } = config.rules.find(({ name }) => name === rule) ?? {};
+  const actuator = set?.actuator;
+  const output = actuator === undefined ? undefined : namedOutput(config, actuator);
+  const value = instead !== undefined ? undefined : on ? set?.value : otherwise;
+  const sets =
+    output === undefined || value === undefined ? undefined : `it sets ${output.name} to ${output.text(value)}`;
   const told = instead ?? sets;
   const moved = told === undefined ? '' : `: ${told}`;
-  const edge = `Rule ${rule} ${isKept ? 'still holds' : on ? 'began' : 'ended'}`;
+  const edge = `Rule ${label ?? rule} ${isKept ? 'still holds' : on ? 'began' : 'ended'}`;
   const words =
     refusal === undefined
       ? `${edge}${moved}.`
-      : `${edge}, and ${actuator ?? 'its output'} ${isUnknown ? 'has not answered' : 'was not moved'}: ${refusal}.`;
+      : `${edge}, and ${output?.name ?? 'its output'} ${isUnknown ? 'has not answered' : 'was not moved'}: ${refusal}.`;
   return { kind: 'rule', by: rule, actuator, value, words };
 }
 
 /** An alarm for each limit that was crossed, or is no longer. */
-export function alarmEvents({ sensor, key, device, value, raised, over }: ToldAlarm): readonly ToldEvent[] {
+export function alarmEvents(alarm: ToldAlarm, config: Pick<NamingConfig, 'sensors'>): readonly ToldEvent[] {
+  const { sensor, key, device, value, raised, over } = alarm;
   const common = { kind: 'alarm', sensor, key, device: device === SELF ? undefined : device, value } as const;
-  const shown = `${key} is ${valueWord(value)}`;
+  const shown = readingWords(config, alarm);
   return [
-    ...raised.map(({ name, above, below, equal, limit }) => {
+    ...raised.map(({ name, label = name, above, below, equal, limit }) => {
       return {
         ...common,
         by: name,
         from: above ?? below ?? equal,
-        words: `Alarm: ${shown}, ${limit}${name === limit ? '' : ` (${name})`}.`,
+        words: `Alarm: ${shown}, ${limit}${label === limit ? '' : ` (${label})`}.`,
       };
     }),
-    ...over.map(({ name, above, below, equal }) => ({
+    ...over.map(({ name, label = name, above, below, equal }) => ({
       ...common,
       by: name,
       from: above ?? below ?? equal,
-      words: `The alarm is over: ${shown} (${name}).`,
+      words: `The alarm is over: ${shown} (${label}).`,
     })),
   ];
 }

@@ -36,7 +36,10 @@ it('is told in the timeline as unknown, from the page and by a rule', async () =
   const asking = ask('setActuator', { name: 'pump', value: true }, new AbortController().signal);
   await expect(asking).rejects.toBe(unknown);
   const edge = { rule: 'fill', on: true, refusal: unknown.message, isUnknown: true };
-  words.push(ruleEvent(edge, { set: { actuator: 'pump', value: true } } as Parameters<typeof ruleEvent>[1]).words);
+  const rule = { name: 'fill', set: { actuator: 'pump', value: true } };
+  words.push(
+    ruleEvent(edge, { actuators: [], rules: [rule as Parameters<typeof ruleEvent>[1]['rules'][number]] }).words,
+  );
   expect(words).toEqual([
     expect.stringMatching(/^Somebody on the page wanted pump to be on, and the answer did not come: it is not known/),
     expect.stringMatching(/^Rule fill began, and pump has not answered: it is not known/),

@@ -18,15 +18,12 @@ beforeEach(() => {
 /** From now on each sentence is kept. */
 async function open(rules: readonly RuleInForce[], settings: ActuatorSettings = pump()): Promise<void> {
   await world.open(rules, settings);
-  watchOutputs(world.bench.control, (event) => void words.push(event.words));
-  world.bench.onRule = (event, instead) =>
-    void words.push(
-      ruleEvent(
-        event,
-        rules.find(({ name }) => name === event.rule),
-        instead,
-      ).words,
-    );
+  watchOutputs(
+    world.bench.control,
+    (event) => void words.push(event.words),
+    () => ({ actuators: [] }),
+  );
+  world.bench.onRule = (event, instead) => void words.push(ruleEvent(event, { actuators: [], rules }, instead).words);
 }
 
 /** Says what was told since it was asked last. */

@@ -7,7 +7,13 @@ import { relaySettings } from '../support/fake-actuator.ts';
 import { holdingGateway } from '../support/holding-gateway.ts';
 
 it('an output is on, off, a number, a text or unknown', () => {
-  expect([true, false, 40, 'open', null].map(outputText)).toEqual(['on', 'off', '40', 'open', 'unknown']);
+  expect([true, false, 40, 'open', null].map((value) => outputText(value))).toEqual([
+    'on',
+    'off',
+    '40',
+    'open',
+    'unknown',
+  ]);
 });
 
 it.each([

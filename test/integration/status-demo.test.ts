@@ -68,7 +68,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the demo'), () => 
     await expect.poll(async () => (await relayOfBoard()).at(-1), { timeout: 10_000 }).toBe(0);
 
     await platform.page.getByRole('button', { name: /^roomTemperature/ }).waitFor();
-    await device.page.getByRole('button', { name: /^roomTemperature .* °C/ }).waitFor();
+    await device.page.getByRole('button', { name: /^Room temperature .* °C/ }).waitFor();
     expect(await device.violations()).toEqual([]);
     platform.expectClean();
     device.expectClean();

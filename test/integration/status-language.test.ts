@@ -133,7 +133,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
     const { page } = watched;
     await page.locator('h1 bdi', { hasText: GREENHOUSE }).waitFor();
     expect(await page.title()).toBe(`✕ ${GREENHOUSE}`);
-    expect(await page.locator('#verdict bdi').allTextContents()).toEqual([`${ROOM}.حرارة`, 'حار']);
+    expect(await page.locator('#verdict bdi').allTextContents()).toEqual([`${ROOM.replace('_', ' ')} حرارة`, 'حار']);
     expect(await page.locator('#alarm-list .more').textContent()).toMatch(/It moves مضخة and pump\.$/);
     const row = page.locator('button.reading', { hasText: 'حرارة' });
     expect(await row.locator('.value').textContent()).toBe('-7.5 °C');
@@ -150,7 +150,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
         return Math.round(range.getBoundingClientRect().x);
       });
     expect(await beginsAt(row.locator('.key'))).toBe(
-      await beginsAt(page.locator('.key', { hasText: 'roofTemperature' })),
+      await beginsAt(page.locator('.key', { hasText: 'Roof temperature' })),
     );
     const nodes = `[...document.querySelectorAll('#content *')].filter((one) => one.closest('bdi') === null && [...one.childNodes].some((node) => node.nodeType === 3 && /[\\u0600-\\u06ff]/.test(node.data)))`;
     expect(await page.evaluate(`${nodes}.map((one) => one.outerHTML)`)).toEqual([]);

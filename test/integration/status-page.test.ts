@@ -137,13 +137,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
   it('plots a key at the press of a key, says what the plot shows, and gives the focus back', async () => {
     const watched = await open();
     const { page } = watched;
-    await page.getByRole('button', { name: /roofTemperature/ }).focus();
+    await page.getByRole('button', { name: /Roof temperature/ }).focus();
     await page.keyboard.press('Enter');
     await page.locator('#plot-area canvas').waitFor();
     await page.getByText(/Least .* °C, greatest .* °C, last .* °C\./).waitFor();
     expect(await watched.violations()).toEqual([]);
     await page.keyboard.press('Escape');
-    expect(await page.evaluate('document.activeElement.textContent')).toContain('roofTemperature');
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('Roof temperature');
     watched.expectClean();
   });
 
@@ -346,6 +346,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     const alarm = {
       sensor: 'roof',
       key: 'roofTemperature',
+      unit: '°C',
       name: 'hot',
       above: 20,
       limit: 'above 20',
@@ -357,11 +358,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       viewport: PHONE,
     });
     const { page } = watched;
-    await page.getByText('roofTemperature is above 20 (hot)', { exact: true }).waitFor();
+    await page.getByText('Roof temperature is above 20 (hot)', { exact: true }).waitFor();
     const told = page.locator('#alarm-list li');
     expect(await told.locator('.value').textContent()).toBe('21.5 °C');
     expect(await told.textContent()).toMatch(/is above 20 °C: hot.*for 14 min\. It moves relay\.$/);
-    await page.locator('button.reading.alarmed', { hasText: 'roofTemperature' }).waitFor();
+    await page.locator('button.reading.alarmed', { hasText: 'Roof temperature' }).waitFor();
     expect(await page.title()).toBe('✕ gateway-7');
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
@@ -461,7 +462,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       sensors: { roof: { source: 'I2C bus 1, address 0x76', periodMs: 10_000, readings: { roofTemperature } } },
       outputs: {},
     };
-    await page.getByRole('button', { name: /roofTemperature/ }).click();
+    await page.getByRole('button', { name: /Roof temperature/ }).click();
     await page
       .getByText(/^Sensor roof: I2C bus 1, address 0x76\. In Cel|^Sensor roof: I2C bus 1, address 0x76\. In °C/)
       .waitFor();
@@ -504,14 +505,14 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     const row = page.locator('#machine-sensors button.reading');
     expect([await row.isVisible(), await page.locator('#machine-words').textContent()]).toEqual([false, '1 value']);
     await page.locator('#machine > summary').click();
-    expect(await row.locator('.key').innerHTML()).toBe('memory<wbr>Used<wbr>Percent');
+    expect(await row.locator('.key').innerHTML()).toBe('Memory <wbr>used <wbr>percent');
     await page.reload();
     await row.waitFor();
   });
 
   it('goes from value to value of a plot by the keyboard', async () => {
     const { page } = await open();
-    await page.getByRole('button', { name: /roofTemperature/ }).click();
+    await page.getByRole('button', { name: /Roof temperature/ }).click();
     await page.locator('#plot-area canvas').waitFor();
     await page.locator('#plot-area').focus();
     await page.keyboard.press('Home');
@@ -577,7 +578,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
         sizes.push(Number(response.headers()['content-length'] ?? 0));
     });
     await page.goto(bench.url);
-    await page.getByRole('button', { name: /roofTemperature/ }).click();
+    await page.getByRole('button', { name: /Roof temperature/ }).click();
     await page.locator('#plot-area canvas').waitFor();
     expect(sizes.length).toBeGreaterThan(12);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);

@@ -65,7 +65,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     context = await browser.newContext({ acceptDownloads: true, ...options });
     const watched = await WatchedPage.open(context);
     await watched.page.goto(bench.url);
-    await watched.page.getByRole('button', { name: new RegExp(`^${key}`) }).click();
+    await watched.page.locator(`button.reading[data-key=${key}]`).click();
     await watched.page.locator('#plot-area canvas').waitFor();
     return watched;
   }
@@ -195,7 +195,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
         'roofTemperature below 3 °C: never in this span.',
       ]);
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: /^doorOpen/ }).click();
+    await page.getByRole('button', { name: /^Door open/ }).click();
     await page.getByText(/^On 1 time, for (29|30) min together, last on\.$/).waitFor();
   });
 

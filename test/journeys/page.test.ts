@@ -130,7 +130,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
       await page.keyboard.press('Enter');
     };
     await enterPin();
-    await page.getByText('cellarTemperature is above 5 (flooded)', { exact: true }).waitFor();
+    await page.getByText('Cellar temperature is above 5 (flooded)', { exact: true }).waitFor();
     expect(await page.locator('#alarm-list li').textContent()).toMatch(/7\.25 °C.*It moves pump\.$/);
     await tabTo(page, page.locator('.actuator > summary'));
     await page.keyboard.press('Enter');
@@ -152,7 +152,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
     agent.start();
     // A session is the agent's that gave it.
     await enterPin();
-    await page.getByText('cellarTemperature is above 5 (flooded)', { exact: true }).waitFor({ timeout: WITHIN_MS });
+    await page.getByText('Cellar temperature is above 5 (flooded)', { exact: true }).waitFor({ timeout: WITHIN_MS });
     expect(await page.locator('body.offline').count()).toBe(0);
     watched.expectClean();
   });
@@ -167,7 +167,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
       return Object.fromEntries(keys.map((key) => [key, [times, times.map((_, at) => 20.5 + (at % 10))] as const]));
     };
     const { page, faults } = await open(bench.url, { locale: 'de-DE', timezoneId: 'Europe/Berlin' });
-    await page.getByRole('button', { name: /^roofTemperature/ }).click();
+    await page.getByRole('button', { name: /^Roof temperature/ }).click();
     await page.getByText('Kleinster Wert 20,5 °C, größter 29,5 °C, letzter 29,5 °C.').waitFor();
     await page.getByLabel('Zeitraum', { exact: true }).selectOption('7 Tage');
     await expect.poll(() => asked.some(({ fromMs, toMs }) => toMs - fromMs >= 7 * DAY_MS)).toBe(true);

@@ -94,7 +94,7 @@ describe.skipIf(missingTerminal() !== undefined)('a technician', () => {
         timeout: GOOD_WITHIN_MS,
         interval: 500,
       })
-      .toMatch(/^platform +up to date$[\s\S]*temperature = 21 °C/m);
+      .toMatch(/^platform +up to date$[\s\S]*Temperature: 21\.0 °C/m);
 
     await terminal.clear();
     await terminal.type('turnstone claim --config box.yaml --duration 10m');

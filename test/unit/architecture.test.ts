@@ -42,6 +42,8 @@ const ROW: Readonly<Record<string, number>> = {
   store: 1.5,
   host: 1,
   values: 0.5,
+  names: 0.5,
+  'pages/names': 0.4,
   errors: 0,
 };
 

@@ -9,6 +9,7 @@ import {
   checkSensorTimes,
   checkShapes,
 } from './bounds.ts';
+import { checkClasses } from './classes.ts';
 import { checkConversions } from './conversions.ts';
 import { checkDeviceFirmware } from './device-firmware.ts';
 import {
@@ -51,6 +52,7 @@ const KEYS = [
   checkRuleKeys,
   checkMethodKeys,
   checkTextKeys,
+  checkClasses,
 ];
 const TIMES = [
   checkSensorTimes,

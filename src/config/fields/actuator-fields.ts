@@ -1,6 +1,6 @@
 /** Fields that every actuator has, whatever its kind: limits, interlocks and safe states. */
 import { z } from 'zod';
-import { duration, list, name, onOff, platformKey, section, whole } from './fields.ts';
+import { className, duration, label, list, name, onOff, platformKey, section, whole } from './fields.ts';
 import { slotName } from './slot-name.ts';
 
 /** true and false (also written on and off), a number, or text. */
@@ -14,6 +14,10 @@ const interlock = () =>
 
 export const actuatorFields = {
   name: name(),
+  /** Shown to people in place of the name. */
+  label: label().optional(),
+  /** Kind of output, such as pump, valve, heater or light: words of its states, icon, and whether a person is asked before it is switched. */
+  class: className().optional(),
   enabled: z.boolean().default(true),
   /** Slot of the attached device whose commands and shared attributes move it; default: the gateway. */
   device: slotName().optional(),

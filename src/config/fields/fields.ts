@@ -113,6 +113,11 @@ export function text(pattern: RegExp, expected: string) {
 /** Name of a sensor, actuator, rule or key: also a part of attribute names and command lines. */
 export const name = () =>
   text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
+/** Name for people, wherever one is shown; it names nothing at the platform. */
+export const label = () => text(/^[^\p{Cc}]{1,64}$/u, 'a label of 1 to 64 characters, without control characters');
+/** Class of a value or an output: one of `src/pages/names/classes.js`, or a word of a user's own, which gets plain digits and no words. */
+export const className = () =>
+  text(/^[a-z][a-z0-9_]{0,31}$/, 'a class: a small letter, then up to 31 small letters, digits or _');
 /** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup. */
 export const platformKey = () => z.string().refine(isPlatformKey, PLATFORM_KEY).meta({ expected: PLATFORM_KEY });
 /** Two spellings of one file would pass for two files. */

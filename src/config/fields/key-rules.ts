@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ownConditionFields } from './conditions.ts';
 import { conversionFields } from './conversion.ts';
-import { duration, LIVE, list, platformKey, section, table, text, whole } from './fields.ts';
+import { className, duration, LIVE, label, list, platformKey, section, table, text, whole } from './fields.ts';
 
 const alarm = section({
   /** Raised while this is so of the value, in the key's unit after scaling; judged with each reading. */
@@ -10,6 +10,8 @@ const alarm = section({
   /** Time for which it must be so before the alarm is raised. */
   for: duration({ max: '7d' }).optional(),
   name: z.string().min(1).max(255).optional(),
+  /** Shown to people in place of the name, which stays the one at the platform. */
+  label: label().optional(),
 });
 
 /** A prefix that no number begins with: the platform makes no number of the text behind it. */
@@ -22,6 +24,10 @@ const keyRules = section({
   rename: platformKey().optional(),
   /** Unit of the value, for people; it converts nothing. */
   unit: z.string().max(32).optional(),
+  /** Shown to people in place of the key, which stays the one at the platform; default: the key in words, `roomTemperature` as Room temperature. */
+  label: label().optional(),
+  /** Kind of value, such as door, leak or temperature: words of its states, digits, unit and plot for people; default: by unit and key. */
+  class: className().optional(),
   ...conversionFields,
   /** Form in which texts are sent, as the platform makes a number of "000123": behind a prefix, or in an object, {"text":"000123"}. */
   asText: z.union([z.literal('json'), section({ prefix: textPrefix })]).optional(),

@@ -1,6 +1,6 @@
 /** Fields that every sensor has, whatever its kind. */
 import { z } from 'zod';
-import { duration, LIVE, list, name, platformKey, section } from './fields.ts';
+import { className, duration, LIVE, label, list, name, platformKey, section } from './fields.ts';
 import { keyRulesTable } from './key-rules.ts';
 import { slotName } from './slot-name.ts';
 
@@ -10,6 +10,10 @@ const STATISTICS = ['mean', 'min', 'max', 'count', 'sum', 'last'] as const;
 
 export const sensorFields = {
   name: name(),
+  /** Shown to people in place of the name. */
+  label: label().optional(),
+  /** Kind of value, for a sensor with one key; of a key with a class of its own, that one. */
+  class: className().optional(),
   /** `false`: kept in the file, but not opened. */
   enabled: z.boolean().meta(LIVE).default(true),
   /** Slot of the attached device whose values they are; default: the gateway. */

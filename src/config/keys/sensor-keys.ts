@@ -1,6 +1,7 @@
 /** Which keys a sensor gives, as far as its configuration says it. */
 
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import { measuredClass } from '../../pages/names/classes.js';
 import type { ValueType } from '../../sensors/kind/definition.ts';
 import { typeAfter } from '../fields/conversion.ts';
 import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
@@ -69,7 +70,7 @@ export function typesForRules(sensor: SensorConfig): ReadonlyMap<string, ValueTy
 }
 
 /** The report rules of a sensor's key: its own, or those of `*`. */
-export function keyRulesOf(sensor: SensorConfig, key: string): KeyRulesConfig | undefined {
+export function keyRulesOf(sensor: Pick<SensorConfig, 'keys'>, key: string): KeyRulesConfig | undefined {
   return Object.hasOwn(sensor.keys, key) ? sensor.keys[key] : sensor.keys['*'];
 }
 
@@ -96,6 +97,22 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
     ...(minIntervalMs !== undefined && { minIntervalMs }),
     ...(maxIntervalMs !== undefined && { maxIntervalMs }),
   };
+}
+
+/**
+ * Returns label, class and unit of a reading, by the driver's key: its own, else those of the sensor, else the class that unit and key tell. A
+ * window's statistic has the label of the key that it is made of, with its own name behind it.
+ */
+export function namesOfReading(
+  sensor: Pick<SensorConfig, 'class' | 'keys' | 'window'>,
+  { key, unit }: { readonly key: string; readonly unit?: string | undefined },
+): Pick<KeyRulesConfig, 'label' | 'class' | 'unit'> {
+  const [, base = key, statistic] = (sensor.window === undefined ? undefined : STATISTIC.exec(key)) ?? [];
+  const rules: Partial<KeyRulesConfig> = keyRulesOf(sensor, base) ?? {};
+  const label = rules.label === undefined || statistic === undefined ? rules.label : `${rules.label} ${statistic}`;
+  const shownUnit = rules.unit ?? unit;
+  if (statistic === 'count') return { label, class: 'count', unit: undefined };
+  return { label, class: rules.class ?? sensor.class ?? measuredClass(base, shownUnit), unit: shownUnit };
 }
 
 /** True when a reading that a sensor gave before a change of its configuration is still one of its readings, as far as the configuration says it. */

@@ -1,7 +1,7 @@
 /** The whole configuration: one YAML file, as the rest of the agent sees it. Frozen, complete, with units in its names. */
 import { z } from 'zod';
 import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from '../fields/default-places.ts';
-import { filePath, list, section } from '../fields/fields.ts';
+import { filePath, label, list, section } from '../fields/fields.ts';
 import { actuatorSchema } from './actuators.ts';
 import { outboxSchema, uploadSchema } from './delivery.ts';
 import { deviceSchema } from './devices.ts';
@@ -21,6 +21,8 @@ export const MAX_ITEMS = { devices: 1_000, sensors: 1_000, actuators: 500, rules
 
 export const configShape = {
   version: z.literal(CONFIG_VERSION),
+  /** The gateway, shown to people in place of its name at the platform, which it never changes. */
+  label: label().optional(),
   platform: platformSchema,
   link: linkSchema.prefault({}),
   provisioning: provisioningSchema.optional(),

@@ -18,6 +18,7 @@ const deviceSection = section({
   name: slotName(),
   /** Name on the platform; default `{gateway} {name}`, with a serial number `{gateway} {serialNumber}`. */
   deviceName: deviceNameWithPlaceholders().optional(),
+  /** Shown to people in place of the name. It changes the name on the platform only where `deviceName` has `{label}` in it. */
   label: text(/^[^<>\p{Cc}]{1,255}$/u, 'a label of 1 to 255 characters').optional(),
   /** Value read from the thing itself, so that a swapped one is another device, and a moved one the same. */
   serialNumber: section({

@@ -1,13 +1,15 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
 import { conditionFields } from '../fields/conditions.ts';
-import { comparedValue, duration, LIVE, list, name, section } from '../fields/fields.ts';
+import { comparedValue, duration, LIVE, label, list, name, section } from '../fields/fields.ts';
 
 /** A reading and the value for it. */
 const point = () => list(z.number(), { min: 2, max: 2 }).meta({ expected: 'a reading and its value, such as [30, 0]' });
 
 export const ruleSchema = section({
   name: name(),
+  /** Shown to people in place of the name. */
+  label: label().optional(),
   /** Can be switched by a shared attribute. */
   enabled: z.boolean().meta(LIVE).default(true),
   /** Without it a curve applies always. */

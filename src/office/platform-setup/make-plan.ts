@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from '../../values/json.ts';
 import { alarmKeysIn, alarmRules } from './alarm-rules.ts';
 import { dashboardStep } from './dashboard-step.ts';
 import { gatewayDashboard } from './gateway-dashboard.ts';
+import { labelsIn } from './labels.ts';
 import { type Api, idIn, type Made, type Step } from './plan.ts';
 import { assignStep, devicesProfile, profileStep, provisioningIn } from './profile-step.ts';
 import { type Release, releaseStep } from './release-step.ts';
@@ -46,7 +47,7 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   const units = unitsFor(keys, profile === undefined ? new Map() : await toldUnits(api, name), config);
   const [health, sensors] = [
     gatewayDashboard(name, { output: config && onlyOutputIn(config) }),
-    sensorDashboard(name, units),
+    sensorDashboard(name, units, config === undefined ? new Map() : labelsIn(config)),
   ];
   const [foundHealth, foundSensors] = [await dashboardOf(api, health), await dashboardOf(api, sensors)];
   const packages = release === undefined ? [] : ((await api.list('/api/otaPackages', release.title)) ?? []);

@@ -1,4 +1,6 @@
 /** Numbers, times and sizes as people read them, in the language of the page. */
+import { partsText, shownParts } from '../names/shown-value.js';
+import { spelled } from '../names/spelled.js';
 import { locale, say } from './texts.js';
 
 const STEPS = [
@@ -79,6 +81,29 @@ export function instant(ms) {
   return new Date(ms).toDateString() === new Date().toDateString() ? TIME.format(ms) : INSTANT.format(ms);
 }
 
+const FIXED = [0, 1, 2, 3, 4, 5, 6].map(
+  (places) =>
+    new Intl.NumberFormat(locale, {
+      minimumFractionDigits: places,
+      maximumFractionDigits: places,
+      useGrouping: false,
+      signDisplay: 'negative',
+    }),
+);
+
+/** A value as people read it, by its class, unit and key: `21.2 °C`, `1 h 5 min`, `open`. `plain` and `reading` have all its digits. */
+export function shown(value, of = {}) {
+  return partsText(shownParts(value, of), {
+    format: (number, places) => (places === undefined ? plain(number) : FIXED[places].format(number)),
+    word: say,
+  });
+}
+
+/** The label that somebody gave, else the key in words. */
+export function called({ label, key }) {
+  return label ?? spelled(key);
+}
+
 /** The units of the catalogue that people write otherwise. */
 const UNITS = { By: 'B' };
 
@@ -109,8 +134,8 @@ export function limitOf({ above, below, equal, limit }, unit) {
 }
 
 /** The name that somebody gave to an alarm; undefined where the agent has made it of the limit. */
-export function nameOfAlarm({ name, limit }) {
-  return name === limit ? undefined : name;
+export function nameOfAlarm({ name, label, limit }) {
+  return label ?? (name === limit ? undefined : name);
 }
 
 /** JSON in which a whole number that a double cannot hold keeps all its digits, where the browser can tell. */

@@ -75,7 +75,7 @@ function render(view) {
   byId('content').hidden = false;
   if (!isWatching) watchClaim();
   isWatching = true;
-  const name = view.deviceName === '' ? 'Turnstone' : view.deviceName;
+  const name = view.label ?? (view.deviceName === '' ? 'Turnstone' : view.deviceName);
   setText(byId('device'), named(name));
   const { state, words, detail } = verdictOf(view);
   document.title = unmarked(`${MARKS[state]} ${name}`);

@@ -1,7 +1,7 @@
 /** Troubles, which come first on the page: alarms with their limits and what they move, the lockout, and things that a person should know of. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { agentLanguage, say } from '../shared/texts.js';
-import { duration, instant, limitOf, nameOfAlarm, reading } from '../shared/words.js';
+import { called, duration, instant, limitOf, nameOfAlarm, shown } from '../shared/words.js';
 
 export function renderAttention(view) {
   const { alarms = [], lockedOut, platform } = view;
@@ -12,7 +12,7 @@ export function renderAttention(view) {
   byId('attention').hidden = alarms.length === 0 && alerts.length === 0 && !lockedOut;
   byId('lockout').hidden = !lockedOut;
   keepList(byId('alarm-list'), alarms, {
-    keyOf: ({ device = '', key, name }) => `${device} ${key} ${name}`,
+    keyOf: ({ device = '', key, keyLabel = '', name }) => `${device} ${key} ${keyLabel} ${name}`,
     make: makeAlarm,
     update: (element, alarm) => updateAlarm(element, alarm, view),
   });
@@ -22,14 +22,14 @@ export function renderAttention(view) {
   });
 }
 
-function makeAlarm({ key }) {
+function makeAlarm({ key, keyLabel: label }) {
   return el(
     'li',
     { class: 'notice bad alarm' },
     el(
       'div',
       {},
-      el('strong', { class: 'name' }, el('bdi', {}, ...breakable(key))),
+      el('strong', { class: 'name' }, el('bdi', {}, ...breakable(called({ label, key })))),
       ' ',
       el('span', { class: 'limit' }),
     ),
@@ -38,14 +38,14 @@ function makeAlarm({ key }) {
   );
 }
 
-function updateAlarm(element, alarm, { nowMs, wallMs, sensors }) {
-  const { sensor, key, device, value, sinceMs, moves, isFromStart } = alarm;
-  const unit = sensors.find((one) => one.name === sensor)?.readings.find((one) => one.key === key)?.unit;
+function updateAlarm(element, alarm, { nowMs, wallMs, actuators }) {
+  const { unit, device, value, sinceMs, isFromStart } = alarm;
+  const moves = alarm.moves.map((name) => actuators.find((output) => output.name === name)?.label ?? name);
   setText(
     element.querySelector('.limit'),
     say('alarmLimit', { limit: limitOf(alarm, unit), name: nameOfAlarm(alarm) }),
   );
-  setText(element.querySelector('.value'), reading(value, unit));
+  setText(element.querySelector('.value'), shown(value, alarm));
   const forMs = nowMs - sinceMs;
   const [since, time] = [instant(wallMs - forMs), duration(forMs / 1000)];
   setText(element.querySelector('.more'), say('alarmMore', { device, since, time, moves, isFromStart }));

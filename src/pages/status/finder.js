@@ -51,14 +51,15 @@ function searchGroups(groups, isNew) {
   if (isNew && wanted.length > 0 && found.length <= MAX_FOUND_OPEN) for (const group of found) group.open = true;
 }
 
-/** A sensor that is called so is shown whole, another with the values that are called so. */
+/** A sensor that is called so, by label or name, is shown whole, another with the values that are called so. */
 function searchSensors() {
   const rows = [...byId('sensors').querySelectorAll('.reading')];
   let found = 0;
   for (const sensor of byId('sensors').querySelectorAll('.sensor')) {
-    const name = (sensor.querySelector('.head').textContent ?? '').toLowerCase();
+    const name = `${sensor.dataset.name} ${sensor.querySelector('.head').textContent}`.toLowerCase();
     const own = [...sensor.querySelectorAll('.reading')];
-    for (const row of own) row.hidden = !hasAll(`${name} ${row.querySelector('.key').textContent.toLowerCase()}`);
+    for (const row of own)
+      row.hidden = !hasAll(`${name} ${row.dataset.key} ${row.querySelector('.key').textContent}`.toLowerCase());
     const shown = own.filter(({ hidden }) => !hidden).length;
     found += shown;
     sensor.hidden = wanted.length > 0 && shown === 0 && !hasAll(name);

@@ -2,7 +2,7 @@
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { named } from '../shared/forms.js';
 import { agentLanguage, say, told } from '../shared/texts.js';
-import { duration, plain } from '../shared/words.js';
+import { duration, shown } from '../shared/words.js';
 import { loadFacts, mayControl, outputWords } from './facts.js';
 import { keepGroups } from './groups.js';
 import { makeSwitch } from './switching.js';
@@ -29,8 +29,8 @@ export function renderOutputs(view) {
 
 function keepOutputs(list, actuators) {
   keepList(list, actuators, {
-    keyOf: ({ name }) => name,
-    make: ({ name, kind }) =>
+    keyOf: ({ name, label = '' }) => `${name} ${label}`,
+    make: ({ name, label = name, kind }) =>
       el(
         'details',
         {
@@ -40,7 +40,7 @@ function keepOutputs(list, actuators) {
         el(
           'summary',
           {},
-          el('bdi', { class: 'name' }, ...breakable(name)),
+          el('bdi', { class: 'name' }, ...breakable(label)),
           el('span', { class: 'state' }),
           el('span', { class: 'fault bad', lang: agentLanguage }),
           el('span', { class: 'why quiet', lang: agentLanguage }),
@@ -64,24 +64,26 @@ async function explain(row, name, kind) {
   } else if (!mayControl()) known?.remove();
 }
 
-function updateOutput(row, { value, why, fault, slots = [] }) {
-  setText(row.querySelector('.state'), plain(value));
+function updateOutput(row, output) {
+  const { value, why, fault, slots = [] } = output;
+  const words = (one) => shown(one, { class: output.class });
+  setText(row.querySelector('.state'), words(value));
   row.querySelector('.state').classList.toggle('on', value === true);
   setText(row.querySelector('.fault'), fault ?? '');
   setText(row.querySelector('.why'), why ?? '');
   keepList(row.querySelector('tbody'), slots, {
-    keyOf: ({ slot, rule = '' }) => `${slot} ${rule}`,
-    make: ({ slot, rule }) =>
+    keyOf: ({ slot, rule = '', label = '' }) => `${slot} ${rule} ${label}`,
+    make: ({ slot, rule, label = rule }) =>
       el(
         'tr',
         {},
-        el('th', { scope: 'row' }, rule === undefined ? SLOTS[slot] : `${SLOTS[slot]} ${named(rule)}`),
+        el('th', { scope: 'row' }, rule === undefined ? SLOTS[slot] : `${SLOTS[slot]} ${named(label)}`),
         el('td', {}),
         el('td', { class: 'quiet' }),
       ),
     update: (line, { value: wanted, by, sinceS }) => {
       const [state, since] = line.querySelectorAll('td');
-      setText(state, plain(wanted));
+      setText(state, words(wanted));
       setText(
         since,
         [
@@ -95,6 +97,6 @@ function updateOutput(row, { value, why, fault, slots = [] }) {
   });
   const next = slots.find(({ slot }) => !RELEASED.has(slot));
   const isHeld = slots.length > 0 && RELEASED.has(slots[0].slot);
-  const then = next === undefined ? say('releasedStays') : say('released', { state: plain(next.value) });
+  const then = next === undefined ? say('releasedStays') : say('released', { state: words(next.value) });
   setText(row.querySelector('.released'), isHeld ? then : '');
 }

@@ -3,7 +3,7 @@ import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { addToPlot, showPlot } from '../shared/plot.js';
 import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
 import { say } from '../shared/texts.js';
-import { ago, reading } from '../shared/words.js';
+import { ago, called, shown as shownValue } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
 import { loadFacts, readingFacts, readingWords } from './facts.js';
 import { keepGroups } from './groups.js';
@@ -29,7 +29,7 @@ export function renderReadings(view) {
   const machine = view.sensors.filter(isMachine);
   const keep = (list, sensors, isGrouped) =>
     keepList(list, sensors, {
-      keyOf: ({ name }) => name,
+      keyOf: ({ name, label = '' }) => `${name} ${label}`,
       make: (sensor) => makeSensor(sensor, isGrouped ? 'h4' : 'h3'),
       update: (element, sensor) => updateSensor(element, sensor, view),
     });
@@ -57,14 +57,14 @@ export function forgetTraces() {
   seeded.clear();
 }
 
-function makeSensor({ name, kind }, heading) {
+function makeSensor({ name, label = name, kind }, heading) {
   return el(
     'div',
-    { class: 'sensor' },
+    { class: 'sensor', 'data-name': name },
     el(
       'div',
       { class: 'head' },
-      el(heading, {}, el('bdi', {}, ...breakable(name)), ' ', el('span', { class: 'kind quiet' }, kind)),
+      el(heading, {}, el('bdi', {}, ...breakable(label)), ' ', el('span', { class: 'kind quiet' }, kind)),
       el('p', { class: 'state' }),
     ),
     el('div', { class: 'list' }),
@@ -83,7 +83,7 @@ function updateSensor(element, { name, device, state, fault, readings }, view) {
   line.className = `state ${state === 'failing' ? 'bad' : 'quiet'}`;
   element.classList.toggle('failing', state === 'failing');
   keepList(element.querySelector('.list'), readings, {
-    keyOf: ({ key }) => key,
+    keyOf: ({ key, label = '' }) => `${key} ${label}`,
     make: (one) => makeReading(one, name, device),
     update: (row, one) => {
       row.classList.toggle('alarmed', hasAlarm(view, name, one.key));
@@ -97,7 +97,7 @@ function traceName(key, device) {
   return device === undefined ? key : `${device}: ${key}`;
 }
 
-function makeReading({ key, unit }, sensor, device) {
+function makeReading({ key, label, unit }, sensor, device) {
   const name = traceName(key, device);
   const open = async () => {
     await loadFacts();
@@ -106,8 +106,8 @@ function makeReading({ key, unit }, sensor, device) {
   };
   return el(
     'button',
-    { class: 'reading', type: 'button', 'data-trace': name, onclick: () => void open() },
-    el('bdi', { class: 'key' }, ...breakable(key)),
+    { class: 'reading', type: 'button', 'data-trace': name, 'data-key': key, onclick: () => void open() },
+    el('bdi', { class: 'key' }, ...breakable(called({ label, key }))),
     el('bdi', { class: 'value' }),
     makeSpark(),
   );
@@ -138,8 +138,9 @@ function plotLine({ key, unit, value }, sensor, device) {
   };
 }
 
-function updateReading(row, { key, value, unit, atMs }, device, view) {
-  const text = reading(value, unit);
+function updateReading(row, one, device, view) {
+  const { key, value, atMs } = one;
+  const text = shownValue(value, one);
   setText(row.querySelector('.value'), text);
   row.classList.toggle('short', text.length <= MAX_SHORT);
   const name = traceName(key, device);

@@ -1,6 +1,6 @@
 /** Is it working? One state and one sentence, from the whole status. */
 import { say, told } from '../shared/texts.js';
-import { ago, duration, limitOf, nameOfAlarm, percent } from '../shared/words.js';
+import { ago, called, duration, limitOf, nameOfAlarm, percent } from '../shared/words.js';
 
 const UPDATE_WORDS = {
   DOWNLOADING: say('stepDownloading'),
@@ -46,7 +46,12 @@ export function verdictOf(view) {
 }
 
 function alarmWords([first, ...others]) {
-  return say('alarmIs', { key: first.key, limit: limitOf(first), name: nameOfAlarm(first), more: others.length });
+  return say('alarmIs', {
+    key: called({ label: first.keyLabel, key: first.key }),
+    limit: limitOf(first),
+    name: nameOfAlarm(first),
+    more: others.length,
+  });
 }
 
 export const MARKS = { good: '✓', warn: '!', bad: '✕', starting: '…' };

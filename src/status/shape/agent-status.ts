@@ -13,6 +13,8 @@ import type { WritesStatus } from './writes-status.ts';
 /** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the time of the status itself. */
 export interface AgentStatus {
   readonly version: string;
+  /** The gateway, shown to people in place of `deviceName`. */
+  readonly label?: string;
   readonly nowMs: number;
   /** UTC epoch ms, by this machine's clock, or by the platform's dates where these stand in. */
   readonly wallMs: number;
@@ -81,6 +83,8 @@ export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
 
 export interface SensorStatus {
   readonly name: string;
+  /** Shown to people in place of the name. */
+  readonly label?: string;
   readonly kind: string;
   /** Slot of the attached device that its readings are of; absent where they are the gateway's own. */
   readonly device?: string;
@@ -90,12 +94,20 @@ export interface SensorStatus {
     readonly key: string;
     readonly value: JsonValue;
     readonly unit?: string;
+    /** Shown to people in place of the key; without it the key in words. */
+    readonly label?: string;
+    /** A class of `src/pages/names/classes.js`, or a word of the configuration. */
+    readonly class?: string;
     readonly atMs: number;
   }[];
 }
 
 export interface ActuatorStatus {
   readonly name: string;
+  /** Shown to people in place of the name. */
+  readonly label?: string;
+  /** As a reading's. */
+  readonly class?: string;
   readonly kind: string;
   /** Slot of the attached device that it is of; absent where it is the gateway's own. */
   readonly device?: string;
@@ -115,6 +127,12 @@ export interface AlarmStatus {
   /** Slot of the attached device that it is of. */
   readonly device?: string;
   readonly name: string;
+  /** Shown to people in place of the name. */
+  readonly label?: string;
+  /** Label, class and unit of the reading. */
+  readonly keyLabel?: string;
+  readonly class?: string;
+  readonly unit?: string;
   /** Limit that was crossed. */
   readonly above?: number;
   readonly below?: number;

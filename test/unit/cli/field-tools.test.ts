@@ -209,7 +209,7 @@ describe('turnstone watch', () => {
     const { exitCode, out } = await run(words(), { isTerminal: true, environment: { NO_COLOR: '1' } });
     expect(exitCode).toBe(EXIT.ok);
     const last = out.split('\u001b[H\u001b[J').at(-1) ?? '';
-    expect(last).toMatch(/roof +temperature +21\.5 °C +▁▅█ +1s/);
+    expect(last).toMatch(/roof +Temperature +21\.5 °C +▁▅█ +1s/);
     expect(last).toContain('line busy');
     expect(last).toMatch(/pump +off/);
     expect(out.endsWith('\u001b[?25h')).toBe(true);

@@ -149,7 +149,7 @@ describe('turnstone status', () => {
     expect(out.replace(/\s+/g, ' ')).toMatch(
       /the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/,
     );
-    expect(out).toMatch(/temperature = 21\.123456789 °C +1s ago/);
+    expect(out).toMatch(/Temperature: 21\.1 °C +1s ago/);
     expect(out).toMatch(/pump +gpio-output +on/);
     expect(out).toMatch(/display +serial-write +unknown$/m);
   });
@@ -161,6 +161,7 @@ describe('turnstone status', () => {
       above: 40,
       limit: 'above 40',
       value: 41.5,
+      unit: '°C',
       sinceMs: STATUS.nowMs - 840_000,
     };
     const alarms = [
@@ -169,8 +170,40 @@ describe('turnstone status', () => {
     ];
     await serve({ ...STATUS, alarms });
     const [, first, second] = (await status()).out.split('\n');
-    expect(first).toBe('✕ roofTemperature is 41.5, above 40 (hot), for 14m; it moves fan');
-    expect(second).toBe('✕ roofTemperature of meter1 is 41.5, above 40, for 14m');
+    expect(first).toBe('✕ Roof temperature is 41.5 °C, above 40 (hot), for 14m; it moves fan');
+    expect(second).toBe('✕ Roof temperature of meter1 is 41.5 °C, above 40, for 14m');
+  });
+
+  it('calls things by their labels, with the name beside, and shows states by their class', async () => {
+    const [roof] = STATUS.sensors;
+    const [pump] = STATUS.actuators;
+    const open = { key: 'state', label: 'Front\u202edoor', class: 'door', value: true, atMs: STATUS.nowMs };
+    await serve({
+      ...STATUS,
+      label: 'Boiler house',
+      sensors: [{ ...roof, label: 'Weather', readings: [open] }],
+      actuators: [{ ...pump, label: 'Well pump', class: 'pump' }],
+      alarms: [
+        {
+          ...{
+            sensor: 'roof',
+            key: 'state',
+            keyLabel: 'Front door',
+            class: 'door',
+            name: 'open',
+            label: 'Stands open',
+          },
+          ...{ limit: 'equal to on', value: true, sinceMs: STATUS.nowMs - 60_000, moves: ['pump'] },
+        },
+      ],
+    } as AgentStatus);
+    const { out } = await status();
+    expect(out).toContain('Boiler house  turnstone 1.2.3');
+    expect(out).toMatch(/^ +Weather +roof, bme280 +failing/m);
+    expect(out).toMatch(/Front.*door: open +0s ago/);
+    expect(out).not.toContain('\u202e');
+    expect(out).toMatch(/^ +Well pump +pump, gpio-output +running/m);
+    expect(out).toContain('✕ Front door is open, equal to on (Stands open), for 1m; it moves Well pump');
   });
 
   it('tells where the page is, and what to compare its certificate with', async () => {

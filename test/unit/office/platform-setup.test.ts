@@ -199,7 +199,8 @@ it('takes up the keys that gateways have sent: a chart for their unit, and a rul
 it('takes sensors, units and alarms of a configuration before any gateway has sent something', async () => {
   const { state, folder, json } = await setupBench();
   const config = join(folder, 'turnstone.yaml');
-  const sensor = '{ name: attic, kind: bme280, bus: 1, keys: { temperature: { alarms: [{ above: 40 }] } } }';
+  const sensor =
+    '{ name: attic, kind: bme280, bus: 1, keys: { temperature: { label: Under the roof, alarms: [{ above: 40 }] } } }';
   await writeFile(
     config,
     `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "abc" }\nsensors: [${sensor}]\n`,
@@ -207,6 +208,8 @@ it('takes sensors, units and alarms of a configuration before any gateway has se
   const { steps } = await json('--config', config);
   expect(steps.map(({ name }) => name)).toEqual(expect.arrayContaining(['Sensor fails: attic', 'Alarm: temperature']));
   expect(JSON.stringify(state.dashboards.all[1]?.body)).toContain('"In hPa"');
+  for (const label of ['Under the roof', 'Pressure'])
+    expect(JSON.stringify(state.dashboards.all[1]?.body)).toContain(`"label":"${label}"`);
 });
 
 describe('a release', () => {

@@ -30,7 +30,7 @@ const textsOf = async (language: string): Promise<Texts> =>
 const [en, de, forms] = [await textsOf('en'), await textsOf('de'), (await load('forms')) as Forms];
 const LANGUAGES = { en, de };
 
-const files = ['status', 'shared'].flatMap((folder) =>
+const files = ['status', 'shared', 'names'].flatMap((folder) =>
   readdirSync(join(PAGES, folder)).map((name) => join(PAGES, folder, name)),
 );
 const sources = files

@@ -115,7 +115,10 @@ it('says which device a sensor and an output are of, and raises an alert for a b
     sensors: ['power', 'machine'].map((name) => ({ ...base, name })),
     actuators: ['valve', 'fan'].map((name) => ({ ...actuator, name })) as unknown as StatusSources['actuators'],
     config: {
-      sensors: [{ name: 'power', device: 'meter1' }, { name: 'machine' }],
+      sensors: [
+        { name: 'power', device: 'meter1', keys: {} },
+        { name: 'machine', keys: {} },
+      ],
       actuators: [{ name: 'valve', device: 'meter2' }],
     },
     devices: [attachedDevice(), attachedDevice({ name: 'gateway-7 meter2', state: 'blocked' })],
@@ -218,7 +221,14 @@ it.each(['EROFS, rename /state/credentials.json', 'the disk does not answer'])(
 
 it('tells alarms that are on, the oldest first, each with the outputs that follow a rule on its value now', async () => {
   const fixture = await OutboxFixture.make();
-  const alarm = { sensor: 'room', key: 'roomTemperature', name: 'hot', above: 30, limit: 'above 30', value: 31 };
+  const alarm = {
+    sensor: 'room',
+    key: 'roomTemperature',
+    name: 'hot',
+    above: 30,
+    limit: 'above 30',
+    value: 31,
+  };
   const rule = (name: string, key: string, actuator: string) => ({
     name,
     when: { sensor: 'room', key, above: 30 },
@@ -244,7 +254,7 @@ it('tells alarms that are on, the oldest first, each with the outputs that follo
       output('pump', 'wet'),
     ] as unknown as StatusSources['actuators'],
     config: {
-      sensors: [{ name: 'room', device: 'house' }],
+      sensors: [{ name: 'room', device: 'house', keys: {} }],
       actuators: [],
       rules: [
         rule('coolIt', 'roomTemperature', 'fan'),
@@ -253,8 +263,8 @@ it('tells alarms that are on, the oldest first, each with the outputs that follo
       ] as never,
     },
     alarms: [
-      { ...alarm, sinceMs: 500 },
-      { ...alarm, key: 'roomHumidity', sinceMs: 400 },
+      { ...alarm, reading: 'temperature', sinceMs: 500 },
+      { ...alarm, reading: 'humidity', key: 'roomHumidity', sinceMs: 400 },
     ],
     alerts: [],
   });
@@ -264,4 +274,58 @@ it('tells alarms that are on, the oldest first, each with the outputs that follo
   ]);
   expect(seen.actuators[0]?.slots).toEqual([{ slot: 'rule', value: true, rule: 'coolIt' }]);
   await fixture.remove();
+});
+
+it('calls sensors, readings, outputs, alarms and rules as the configuration does, each with its class', async () => {
+  const fixture = await OutboxFixture.make();
+  const reading = (key: string, unit?: string) => ({ key, value: 1, unit, monotonicMs: 0 });
+  const base = { kind: 'bme280', periodMs: 1_000, refused: [], reads: 1, failures: 0, missed: 0, state: 'working' };
+  const output = {
+    name: 'fan',
+    kind: 'gpio-output',
+    value: true,
+    slots: [{ slot: 'rule', value: true, rule: 'cool' }],
+  };
+  const alarm = { sensor: 'roof', reading: 'temperature', name: 'hot', limit: 'above 30', value: 31, sinceMs: 0 };
+  const seen = agentStatus({
+    known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
+    contact: REACHED,
+    uploadIntervalMs: 0,
+    outbox: (await fixture.open()).status(),
+    adapted: { renamed: 0, retimed: 0, asText: 0 },
+    sensors: [
+      { ...base, name: 'roof', readings: [reading('temperature', '°C'), reading('humidity', '%')] },
+      { ...base, name: 'door', readings: [reading('state')] },
+      { ...base, name: 'hall', readings: [reading('temperature_mean', '°C'), reading('temperature_count', '°C')] },
+    ] as unknown as StatusSources['sensors'],
+    actuators: [output] as unknown as StatusSources['actuators'],
+    config: {
+      label: 'Boiler house',
+      sensors: [
+        { name: 'roof', label: 'Weather', keys: { temperature: { label: 'Air', unit: '°F' } as never } },
+        { name: 'door', class: 'door', keys: {} },
+        {
+          name: 'hall',
+          keys: { temperature: { label: 'Hall' } as never },
+          window: { lengthMs: 1_000, statistics: ['mean', 'count'] },
+        },
+      ],
+      actuators: [{ name: 'fan', label: 'Big fan', class: 'fan' }],
+      rules: [{ name: 'cool', label: 'Cool it', set: { actuator: 'fan', value: true } }],
+    },
+    alarms: [{ ...alarm, key: 'roofTemperature', label: 'Hot roof' }],
+    alerts: [],
+  });
+  await fixture.remove();
+  const named = seen.sensors.map(({ label, readings }) => [label, ...readings.map((one) => [one.label, one.class])]);
+  expect([seen.label, ...named]).toEqual([
+    'Boiler house',
+    ['Weather', ['Air', 'temperature'], [undefined, 'humidity']],
+    [undefined, [undefined, 'door']],
+    [undefined, ['Hall mean', 'temperature'], ['Hall count', 'count']],
+  ]);
+  expect(seen.actuators).toMatchObject([
+    { label: 'Big fan', class: 'fan', slots: [{ rule: 'cool', label: 'Cool it' }] },
+  ]);
+  expect(seen.alarms).toMatchObject([{ label: 'Hot roof', keyLabel: 'Air', class: 'temperature', unit: '°F' }]);
 });

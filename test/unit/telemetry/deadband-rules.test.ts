@@ -415,7 +415,15 @@ it('tells the alarms that are on, under the name that the key has at the platfor
   const { reportRules, take } = given({ rename: 'roofTemperature', alarms: [{ above: 40, name: 'hot' }] });
   await take(20, 41, 42);
   expect(reportRules.alarms()).toEqual([
-    { sensor: 'roof', key: 'roofTemperature', name: 'hot', limit: 'above 40', above: 40, sinceMs: 1_000 },
+    {
+      sensor: 'roof',
+      key: 'roofTemperature',
+      reading: 'temperature',
+      name: 'hot',
+      limit: 'above 40',
+      above: 40,
+      sinceMs: 1_000,
+    },
   ]);
   await take(39);
   expect(reportRules.alarms()).toEqual([]);

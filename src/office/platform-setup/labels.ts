@@ -1,0 +1,20 @@
+/** Labels of the platform's keys, as a gateway's configuration gives them. */
+import { namesOfReading, platformKeyOf, readingsOf } from '../../config/keys/sensor-keys.ts';
+import type { AgentConfig } from '../../config/schema/agent-config.ts';
+
+/** By key at the platform. */
+export type Labels = ReadonlyMap<string, string>;
+
+/** Returns the labels of the gateway's own sensors; attached devices have keys of the same names. */
+export function labelsIn({ sensors }: Pick<AgentConfig, 'sensors'>): Labels {
+  const own = sensors.filter(({ enabled, device }) => enabled && device === undefined);
+  return new Map(
+    own.flatMap((sensor) => {
+      const sent = readingsOf(sensor, (key) => platformKeyOf(sensor, key)) ?? [];
+      return (readingsOf(sensor, (key) => key) ?? []).flatMap((key, at): [string, string][] => {
+        const { label } = namesOfReading(sensor, { key });
+        return label === undefined ? [] : [[sent[at] ?? key, label]];
+      });
+    }),
+  );
+}
