@@ -185,15 +185,16 @@ describe('turnstone status', () => {
       actuators: [{ ...pump, label: 'Well pump', class: 'pump' }],
       alarms: [
         {
-          ...{
-            sensor: 'roof',
-            key: 'state',
-            keyLabel: 'Front door',
-            class: 'door',
-            name: 'open',
-            label: 'Stands open',
-          },
-          ...{ limit: 'equal to on', value: true, sinceMs: STATUS.nowMs - 60_000, moves: ['pump'] },
+          sensor: 'roof',
+          key: 'state',
+          keyLabel: 'Front door',
+          class: 'door',
+          name: 'open',
+          label: 'Stands open',
+          limit: 'equal to on',
+          value: true,
+          sinceMs: STATUS.nowMs - 60_000,
+          moves: ['pump'],
         },
       ],
     } as AgentStatus);
