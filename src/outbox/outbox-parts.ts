@@ -84,7 +84,11 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
     await writer.resume(newest.segment, newest.scan.blocks, newest.scan.end).catch(() => {});
   boots.forgetOld(oldestWaitingBoot(shelf, state.acknowledged));
   // Past everything that was ever acknowledged, too: a new entry under an acknowledged number would never be sent.
-  const nextSequence = Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1;
+  const lastOnDisk = shelf.segments.at(-1)?.lastSequence ?? 0;
+  const nextSequence = Math.max(lastOnDisk, state.acknowledged.last ?? 0) + 1;
+  // Numbers between were in memory alone: the platform has their entries, or a kill took them within the commit age. No block of them is missing.
+  if (lastOnDisk + 1 < nextSequence && (newest === undefined || isSound))
+    state.acknowledged.add(lastOnDisk + 1, nextSequence - 1);
   const builder = new BlockBuilder(nextSequence, boots);
   if (newest !== undefined) await noteTaken(builder.spacing, { ...newest, shelf, boots, clock });
   return { ...deps, reading, shelf, boots, writer, builder, setAside, state, letters, ledger };

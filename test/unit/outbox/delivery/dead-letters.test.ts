@@ -87,6 +87,32 @@ describe('a dead letter', () => {
     expect(await waits(6, reboot)).toEqual([0.17, 1, 6, 24, 24, 24]);
   });
 
+  it('leaves nothing that looks like damage where a kill took what had left from memory around it', async () => {
+    await fixture.commit(outbox, [fixture.entry('first', 1)]);
+    await drain(outbox);
+    for (const key of ['sent', 'bad', 'on its way']) {
+      void outbox.append([fixture.entry(key, 1)]).catch(() => {});
+      await fixture.clock.advance(400);
+      const batch = await outbox.peek('live', NO_LIMITS);
+      const found = [...(batch?.entries ?? [])].find((one) => one.key === key);
+      if (batch === undefined || found === undefined) return expect.fail(`${key} is not given out`);
+      if (key === 'bad') await fixture.until(outbox.deadLetter([found], 'no'));
+      else if (key === 'sent') await outbox.acknowledge(batch);
+    }
+    // A kill now, with the disk as it is, a life, and a stop.
+    const killed = new MemoryFiles();
+    await killed.makeFolder(fixture.folder);
+    for (const one of files.paths.filter((name) => name.startsWith(`${fixture.folder}/`)))
+      killed.put(one, files.contentOf(one));
+    fixture.files = killed;
+    outbox = await fixture.open();
+    await fixture.commit(outbox, [fixture.entry('later', 1)]);
+    await fixture.until(outbox.close());
+    outbox = await fixture.open();
+    await drain(outbox);
+    expect(outbox.status()).toMatchObject({ damaged: 0, deadLetters: 1 });
+  });
+
   it('is due as it was when the process was killed in the middle of a wait', async () => {
     await bury('bad');
     await refuseAfter(10 * MINUTE_MS);
