@@ -68,7 +68,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'rpc.methods.KEY.deadline': 'time that a call may take',
   'rpc.methods.KEY.mostPerMinute': 'most calls within a minute',
   'firmware.requireSignature': '`false` takes an update without a signature',
-  'firmware.chunk': 'part of a file that is asked for at once',
+  'firmware.chunk': 'part of a file that a cut costs at most; a request asks for up to eight, of 8 MB together',
   'firmware.maxSize': 'a larger file is refused',
   'firmware.rateLimit': 'speed of a download',
   'firmware.hours.from': 'beginning, local time',

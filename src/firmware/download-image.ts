@@ -44,6 +44,8 @@ export class ImageDownload {
   #validator: string | undefined;
   #syncedBytes = 0;
   #badChunks = 0;
+  /** One for a server that gives less than it is asked for. */
+  #chunksAtMost = MAX_CHUNKS_A_REQUEST;
   #refusals = 0;
 
   private constructor(deps: DownloadDeps, target: DownloadTarget, part: OpenFile, elapsedMs: number) {
@@ -151,7 +153,8 @@ export class ImageDownload {
     const { chunkBytes } = this.#deps.settings;
     const place = at / chunkBytes;
     let chunks = 1;
-    while (chunks < Math.min(MAX_CHUNKS_A_REQUEST, place) && place % (2 * chunks) === 0) chunks *= 2;
+    const most = Math.min(this.#chunksAtMost, place, SYNC_EVERY_BYTES / chunkBytes);
+    while (2 * chunks <= most && place % (2 * chunks) === 0) chunks *= 2;
     return chunks * chunkBytes;
   }
 
@@ -306,7 +309,11 @@ export class ImageDownload {
     signal.throwIfAborted();
     if (isRefused && this.#refusals > MAX_REFUSALS) throw error;
     const recovery = isRefused ? 'retry' : error instanceof AgentError ? error.recovery : 'drop';
-    if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MAX_BAD_CHUNKS) throw error;
+    if (hasCode(error, 'firmware/short-answer')) {
+      this.#badChunks += 1;
+      this.#chunksAtMost = 1;
+      if (this.#badChunks > MAX_BAD_CHUNKS) throw error;
+    }
     if (recovery !== 'retry' && recovery !== 'hold') throw error;
     this.#schedule.fault = messageOf(error);
     const delayMs = this.#backoff.nextMs();

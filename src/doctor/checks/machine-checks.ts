@@ -48,7 +48,7 @@ export const diskHealth = configCheck('disk-health', 'the disk is sound', async 
   if (errors > 0) return fault(`the file system on ${device} has counted ${errors} errors`, replace);
   const isJournalled = mount.type === 'ext4' && (mount.commitS ?? 0) < LONG_COMMIT_S;
   return good(
-    `${mount.type} on ${device}${isJournalled ? '; with commit=60 in /etc/fstab a third less is written (what is synced stays so)' : ''}`,
+    `${mount.type} on ${device}${isJournalled ? '; with commit=60 in /etc/fstab less is written (what is synced stays so)' : ''}`,
   );
 });
 
@@ -72,7 +72,7 @@ export const storageLife = check('storage-life', 'the flash memory has life left
   if ((usedPercent ?? 0) >= LIFE_ENDED_PERCENT || spares === 'nearly-none')
     return fault(said, 'replace the board or its eMMC soon: turnstone identity export moves its place');
   return (usedPercent ?? 0) >= LIFE_WARNING_PERCENT || spares === 'few'
-    ? warning(said, 'plan a replacement, and write less: a longer outbox.commitAge')
+    ? warning(said, 'plan a replacement, and write less: wider deadbands, longer periods')
     : good(said);
 });
 
@@ -82,7 +82,7 @@ export const wear = agentCheck('wear', 'not too much is written', ({ writes }) =
   const { agentBytesPerDay, disk, words } = writes;
   if (agentBytesPerDay === undefined) return unknown(words);
   if (agentBytesPerDay > MAX_BYTES_A_DAY)
-    return warning(words, 'raise outbox.commitAge, widen deadbands, or sample less often');
+    return warning(words, 'widen deadbands, or sample less often');
   return (disk?.bytesPerDay ?? 0) > MAX_BYTES_A_DAY
     ? warning(words, 'see who writes (pidstat -d 60), and let what is not needed write less or elsewhere')
     : good(words);

@@ -336,9 +336,18 @@ export class GroupCommit {
   #frame(): void {
     const commits = this.#commits.filter(({ write }) => write === undefined);
     if (commits.length === 0) return;
-    const blocks = this.#deps.builder.frame(
-      commits.flatMap((commit) => commit.blocks),
-      this.#deps.commitEntries,
+    // In blocks apart: the age of a block that waits is that of what waits in it.
+    const runs: Commit[][] = [];
+    for (const commit of commits) {
+      const run = runs.at(-1);
+      if (run?.[0]?.hasArrived === commit.hasArrived) run.push(commit);
+      else runs.push([commit]);
+    }
+    const blocks = runs.flatMap((run) =>
+      this.#deps.builder.frame(
+        run.flatMap((commit) => commit.blocks),
+        this.#deps.commitEntries,
+      ),
     );
     const write: Write = { commits, blocks, isUnderWay: false };
     for (const commit of commits) commit.write = write;
@@ -347,10 +356,9 @@ export class GroupCommit {
 
   #dueMs(): number {
     const ageMs = this.#commitAgeMs * CLOSING_SHARE;
-    const recordMs = Math.max(ageMs, RECORD_AGE_MS);
     let dueMs = (this.#waitingSinceMs ?? Number.POSITIVE_INFINITY) + ageMs;
     for (const { atMs, hasArrived, write } of this.#commits)
-      if (write === undefined) dueMs = Math.min(dueMs, atMs + (hasArrived ? recordMs : ageMs));
+      if (write === undefined) dueMs = Math.min(dueMs, atMs + (hasArrived ? RECORD_AGE_MS : ageMs));
     return dueMs;
   }
 

@@ -130,6 +130,12 @@ describe('a download in chunks', () => {
     ]);
   });
 
+  it('asks a server for single chunks that gives less than it was asked for', async () => {
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => bodyOf(part(chunk, size).subarray(0, CHUNK));
+    expect((await download(getChunk)).equals(image)).toBe(true);
+    expect(asked.map(({ size }) => size / CHUNK)).toEqual([1, 1, 2, ...Array(9).fill(1)]);
+  });
+
   it('asks for eight chunks at most', async () => {
     const settings = { chunkBytes: 100 };
     expect((await download(undefined, { settings })).equals(image)).toBe(true);
