@@ -27,7 +27,7 @@ const TEXT = PAGES.filter(({ name }) => name !== 'CONTRIBUTING.md')
 const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: string }>> = {
   './scripts/demo.sh': { file: 'test/integration/demo.test.ts', words: 'scripts/demo.sh' },
   './scripts/test.sh': { file: 'test/unit/scripts/test-loops.test.ts', words: "join(ROOT, 'scripts/test.sh')" },
-  './scripts/lab.sh': { file: '.ci/run', words: 'stage ./scripts/lab.sh' },
+  './scripts/lab.sh': { file: '.ci/run', words: './scripts/lab.sh 2>&1 | tee' },
   'npm run simulate -- --seeds 30': {
     file: '.ci/run',
     words: 'stage ./scripts/dev.sh node test/simulation/simulate.ts',

@@ -81,8 +81,7 @@ const MAX_BYTES_A_DAY = 600e6;
 export const wear = agentCheck('wear', 'not too much is written', ({ writes }) => {
   const { agentBytesPerDay, disk, words } = writes;
   if (agentBytesPerDay === undefined) return unknown(words);
-  if (agentBytesPerDay > MAX_BYTES_A_DAY)
-    return warning(words, 'widen deadbands, or sample less often');
+  if (agentBytesPerDay > MAX_BYTES_A_DAY) return warning(words, 'widen deadbands, or sample less often');
   return (disk?.bytesPerDay ?? 0) > MAX_BYTES_A_DAY
     ? warning(words, 'see who writes (pidstat -d 60), and let what is not needed write less or elsewhere')
     : good(words);

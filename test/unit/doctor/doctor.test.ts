@@ -565,7 +565,7 @@ const PLANTED: readonly Planted[] = [
     check: 'wear',
     plant: () => agent({ writes: { agentBytesPerDay: 4.8e9, words: 'the agent writes 4.8GB a day' } }),
     reason: /writes 4\.8GB a day/,
-    remedy: /commitAge/,
+    remedy: /deadbands/,
     verdict: 'warning',
   },
   {
