@@ -219,6 +219,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
       const watched = await open(bench.url, { viewport: PHONE });
       for (const name of [/^Temperature of the north western/, new RegExp(`^${LONG_LABEL}`)])
         await watched.page.getByRole('button', { name }).waitFor();
+      // A large value leaves room for its label.
+      const label = await watched.page.locator('.reading .key', { hasText: LONG_LABEL }).boundingBox();
+      expect(label?.width).toBeGreaterThanOrEqual(80);
       await expectSound(watched);
       await watched.page.setViewportSize({ width: 1_280, height: 900 });
       await expectSound(watched);
