@@ -77,6 +77,7 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
       {
         sensor: 'coldRoom',
         key: 'coldRoomTemperature',
+        unit: '°C',
         name: 'tooWarm',
         limit: 'above 5',
         above: 5,
@@ -163,6 +164,7 @@ export const RIGHT_TO_LEFT: View = siteView(({ nowMs, sensors, actuators }) => {
       {
         sensor: 'غرفة_التبريد',
         key: 'غرفة_التبريد.حرارة',
+        unit: '°C',
         name: 'حار',
         above: 5,
         limit: 'above 5',

@@ -63,7 +63,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
       if (query.keys.includes('power')) asked.push(query.device);
       return series(query, signal);
     };
-    await page.locator('#sensors .group').nth(2).getByRole('button', { name: /power/ }).focus();
+    await page
+      .locator('#sensors .group')
+      .nth(2)
+      .getByRole('button', { name: /^Power/ })
+      .focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'meter2: power' }).waitFor();
     await page.getByText(/Least 20 W, greatest/).waitFor();
@@ -103,7 +107,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
     expect(await group.locator('button.reading').count()).toBe(0);
     await group.locator('summary').focus();
     await page.keyboard.press('Enter');
-    await group.getByRole('button', { name: /power/ }).waitFor({ timeout: 500 });
+    await group.getByRole('button', { name: /^Power/ }).waitFor({ timeout: 500 });
     await page.waitForTimeout(1_500);
     expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY');
     expect(await group.getAttribute('open')).not.toBeNull();

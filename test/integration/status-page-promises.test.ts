@@ -64,9 +64,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
 
   it('does not say that a release switches off what nobody else has a say in: it stays on', async () => {
     const { page } = await enter();
-    await page.locator('.actuator[data-key=pump] summary').click();
-    await page.locator('.actuator[data-key=pump] tbody tr').waitFor();
-    expect(await page.locator('.actuator[data-key=pump] .released').textContent()).not.toContain('would be off');
+    await page.locator('.actuator[data-name=pump] summary').click();
+    await page.locator('.actuator[data-name=pump] tbody tr').waitFor();
+    expect(await page.locator('.actuator[data-name=pump] .released').textContent()).not.toContain('would be off');
   });
 
   it('shows nothing of a plot when the session has ended', async () => {
@@ -80,10 +80,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
 
   it('says what is missing when a number is set that was not entered', async () => {
     const { page } = await enter();
-    await page.locator('.actuator[data-key=fan] summary').click();
-    await page.locator('.actuator[data-key=fan]').getByRole('button', { name: 'Set' }).click();
-    const said = await page.locator('.actuator[data-key=fan] .said').textContent();
-    const isMarked = await page.evaluate('!document.querySelector(".actuator[data-key=fan] input").checkValidity()');
+    await page.locator('.actuator[data-name=fan] summary').click();
+    await page.locator('.actuator[data-name=fan]').getByRole('button', { name: 'Set' }).click();
+    const said = await page.locator('.actuator[data-name=fan] .said').textContent();
+    const isMarked = await page.evaluate('!document.querySelector(".actuator[data-name=fan] input").checkValidity()');
     expect([said, isMarked]).not.toEqual(['', false]);
   });
 
@@ -118,7 +118,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
         },
       ],
     });
-    const name = page.locator('.actuator[data-key=display] .name');
+    const name = page.locator('.actuator[data-name=display] .name');
     await name.waitFor(SOON);
     expect((await name.boundingBox())?.height).toBeLessThan(60);
   });

@@ -65,7 +65,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     context = await browser.newContext({ acceptDownloads: true, ...options });
     const watched = await WatchedPage.open(context);
     await watched.page.goto(bench.url);
-    await watched.page.locator(`button.reading[data-key=${key}]`).click();
+    await watched.page.locator(`button.reading[data-name=${key}]`).click();
     await watched.page.locator('#plot-area canvas').waitFor();
     return watched;
   }

@@ -101,7 +101,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
     expect(await page.locator('.event dl').textContent()).toContain('Outputrelay');
     expect(await watched.violations()).toEqual([]);
     await page.getByRole('button', { name: 'Show it on this page' }).click();
-    expect(await page.evaluate('document.activeElement.closest(".actuator").dataset.key')).toBe('relay');
+    expect(await page.evaluate('document.activeElement.closest(".actuator").dataset.name')).toBe('relay');
     watched.expectClean();
   });
 

@@ -18,6 +18,8 @@ const WITHIN_MS = 30_000;
 const DAY_MS = 86_400_000;
 const PIN = '471199';
 const LONG_NAME = 'temperatureOfTheNorthWesternCornerOfTheSecondColdRoomBehindTheLoadingRamp';
+/** One word, which a line can end in only where it must. */
+const LONG_LABEL = 'Nordwestkühlraumladerampentemperaturüberwachungseinrichtung';
 /** Every text whose contrast counts in the sun. */
 const IN_THE_SUN = '#verdict, .value, .actuator .state, .actuator .why, .sensor .state, .notice, .key';
 
@@ -131,7 +133,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
     };
     await enterPin();
     await page.getByText('Cellar temperature is above 5 (flooded)', { exact: true }).waitFor();
-    expect(await page.locator('#alarm-list li').textContent()).toMatch(/7\.25 °C.*It moves pump\.$/);
+    expect(await page.locator('#alarm-list li').textContent()).toMatch(/7\.3 °C.*It moves pump\.$/);
     await tabTo(page, page.locator('.actuator > summary'));
     await page.keyboard.press('Enter');
     await page.getByText(/^off, because rule dryRun/).waitFor();
@@ -200,18 +202,26 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
       if (shown === undefined) throw new Error(`no state ${state}`);
       bench.view = (nowMs, wallMs) => {
         const view = shown(nowMs, wallMs);
-        const long = { name: LONG_NAME, kind: 'modbus', state: 'ok' as const };
+        const of = { kind: 'modbus', state: 'ok' as const };
+        const read = { key: LONG_NAME, value: 123_456.75, unit: 'kWh', atMs: nowMs };
         return {
           ...view,
           deviceName: LONG_NAME,
           sensors: [
-            { ...long, readings: [{ key: LONG_NAME, value: 123_456.75, unit: 'kWh', atMs: nowMs }] },
+            { ...of, name: LONG_NAME, readings: [read] },
+            { ...of, name: 'labelled', label: LONG_LABEL, readings: [{ ...read, label: LONG_LABEL }] },
             ...view.sensors,
           ],
+          actuators: view.actuators.map((output) => ({ ...output, label: LONG_LABEL })),
+          alarms: view.alarms?.map((alarm) => ({ ...alarm, keyLabel: LONG_LABEL, label: LONG_LABEL })),
         };
       };
       const watched = await open(bench.url, { viewport: PHONE });
-      await watched.page.getByRole('button', { name: new RegExp(`^${LONG_NAME}`) }).waitFor();
+      for (const name of [/^Temperature of the north western/, new RegExp(`^${LONG_LABEL}`)])
+        await watched.page.getByRole('button', { name }).waitFor();
+      // A large value leaves room for its label.
+      const label = await watched.page.locator('.reading .key', { hasText: LONG_LABEL }).boundingBox();
+      expect(label?.width).toBeGreaterThanOrEqual(80);
       await expectSound(watched);
       await watched.page.setViewportSize({ width: 1_280, height: 900 });
       await expectSound(watched);

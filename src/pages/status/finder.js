@@ -59,7 +59,7 @@ function searchSensors() {
     const name = `${sensor.dataset.name} ${sensor.querySelector('.head').textContent}`.toLowerCase();
     const own = [...sensor.querySelectorAll('.reading')];
     for (const row of own)
-      row.hidden = !hasAll(`${name} ${row.dataset.key} ${row.querySelector('.key').textContent}`.toLowerCase());
+      row.hidden = !hasAll(`${name} ${row.dataset.name} ${row.querySelector('.key').textContent}`.toLowerCase());
     const shown = own.filter(({ hidden }) => !hidden).length;
     found += shown;
     sensor.hidden = wanted.length > 0 && shown === 0 && !hasAll(name);

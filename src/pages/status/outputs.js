@@ -35,6 +35,7 @@ function keepOutputs(list, actuators) {
         'details',
         {
           class: 'actuator',
+          'data-name': name,
           ontoggle: ({ currentTarget }) => currentTarget.open && void explain(currentTarget, name, kind),
         },
         el(

@@ -106,7 +106,7 @@ function makeReading({ key, label, unit }, sensor, device) {
   };
   return el(
     'button',
-    { class: 'reading', type: 'button', 'data-trace': name, 'data-key': key, onclick: () => void open() },
+    { class: 'reading', type: 'button', 'data-trace': name, 'data-name': key, onclick: () => void open() },
     el('bdi', { class: 'key' }, ...breakable(called({ label, key }))),
     el('bdi', { class: 'value' }),
     makeSpark(),

@@ -163,7 +163,7 @@ function fillFacts(row, facts, event) {
 /** The output or the sensor that an event is of, where it is on the page. */
 function placeOf({ actuator, sensor }) {
   const find = (className, name) =>
-    [...document.querySelectorAll(className)].find(({ dataset }) => dataset.key === name);
+    [...document.querySelectorAll(className)].find(({ dataset }) => dataset.name === name);
   return actuator !== undefined
     ? find('.actuator', actuator)
     : sensor === undefined
