@@ -69,8 +69,8 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a sequence is used again after a restart',
     file: 'outbox/outbox-parts.ts',
-    old: 'Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1',
-    new: '(shelf.segments.at(-1)?.lastSequence ?? 0) + 1',
+    old: 'Math.max(lastOnDisk, state.acknowledged.last ?? 0) + 1',
+    new: 'lastOnDisk + 1',
     // The delivery state is on the disk before the record of what has arrived.
     needs: ['kill in a change'],
     perHour: 40,

@@ -26,8 +26,8 @@ export const RECORD_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a toggle is not told',
     file: 'timeline/tellers.ts',
-    old: 'device?: string): void => tell(commandEvent(command, device)),',
-    new: "device?: string): void => void (command.method === 'toggle' || tell(commandEvent(command, device))),",
+    old: 'device?: string): void => tell(commandEvent(command, config(), device)),',
+    new: "device?: string): void => void (command.method === 'toggle' || tell(commandEvent(command, config(), device))),",
     needs: ['toggle'],
   },
   {
