@@ -125,23 +125,60 @@ export async function bundleFile(entry: string, outfile: string, version: string
   return result.metafile;
 }
 
-/** The files of the pages, scripts and styles minified, and uPlot as its package has it; src/host/page-files.ts finds them here. */
-async function copyPages(target: string): Promise<void> {
-  const sources = join(ROOT, 'src/pages');
-  for (const file of await readdir(sources, { recursive: true })) {
-    const kind = extname(file).slice(1);
-    if (kind === '') continue;
-    await mkdir(dirname(join(target, file)), { recursive: true });
-    const text = await readFile(join(sources, file), 'utf8');
-    const small =
-      kind === 'js' || kind === 'css'
-        ? (await transform(text, { loader: kind, minify: true, target: 'es2022' })).code
-        : text;
-    await writeFile(join(target, file), small);
-  }
+/** The files of the pages and uPlot as its package has it; src/host/page-files.ts finds them here. */
+export async function copyPages(target: string): Promise<void> {
+  await mkdir(join(target, 'shared'), { recursive: true });
+  await bundlePage('status', ['app.js', 'stream-worker.js', 'offline.js'], target);
+  await bundlePage('platform', ['app.js'], target);
   await mkdir(join(target, 'uplot'));
   for (const name of ['uPlot.iife.min.js', 'uPlot.min.css'])
     await copyFile(join(ROOT, 'node_modules/uplot/dist', name), join(target, 'uplot', name));
+}
+
+/**
+ * Joins the scripts of a page, so that a browser asks for a few files in place of forty. What is imported when it is used stays apart; the head
+ * names what is loaded at the start.
+ */
+async function bundlePage(page: string, scripts: readonly string[], target: string): Promise<void> {
+  const [source, folder] = [join(ROOT, 'src/pages', page), join(target, page)];
+  const { metafile } = await build({
+    entryPoints: scripts.map((name) => join(source, name)),
+    outdir: folder,
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    minify: true,
+    target: 'es2022',
+    metafile: true,
+  });
+  for (const name of await readdir(source)) {
+    const kind = extname(name).slice(1);
+    const text = await readFile(join(source, name), 'utf8');
+    if (kind === 'html') await writeFile(join(folder, name), withPreloads(text, page, metafile));
+    else if (kind !== 'js') await writeFile(join(folder, name), await smaller(text, kind));
+  }
+  for (const name of (await readdir(join(ROOT, 'src/pages/shared'))).filter((one) => one.endsWith('.css')))
+    await writeFile(
+      join(target, 'shared', name),
+      await smaller(await readFile(join(ROOT, 'src/pages/shared', name), 'utf8'), 'css'),
+    );
+}
+
+async function smaller(text: string, kind: string): Promise<string> {
+  return kind === 'css' ? (await transform(text, { loader: 'css', minify: true })).code : text;
+}
+
+/** Names what the page's script loads at its start, and the English texts, in place of the modules of the sources. */
+function withPreloads(html: string, page: string, { outputs }: Metafile): string {
+  const found = Object.entries(outputs);
+  const app = found.find(([, { entryPoint = '' }]) => entryPoint.endsWith(`src/pages/${page}/app.js`))?.[1];
+  const english = found.filter(([file]) => basename(file).startsWith('texts-en-')).map(([file]) => basename(file));
+  const imported = (app?.imports ?? []).filter(({ kind }) => kind === 'import-statement');
+  const names = [...new Set(['app.js', ...imported.map(({ path }) => basename(path)), ...english])];
+  const links = names.map((name) => `<link rel="modulepreload" href="/page/${page}/${name}">\n`);
+  const [first = '', ...others] = html.split(/<link rel="modulepreload".*>\n/);
+  return others.length === 0 ? html : `${first}${links.join('')}${others.join('')}`;
 }
 
 /** The licence texts of every package whose code is in the bundle, which their licences ask for. */

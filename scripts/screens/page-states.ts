@@ -11,6 +11,9 @@ type View = StatusBench['view'];
 
 const METERS = 23;
 const DEVICES = 12;
+const HUNDRED = 100;
+/** Sensors of the gateway itself beside a hundred devices. */
+const OWN_METERS = 26;
 /** Middles of made-up values; the cold room's cross its limit. */
 const MIDDLES: Readonly<Record<string, number>> = { coldRoomTemperature: 4.5, roofPressure: 1_012, tankLevel: 38 };
 export const PAGE_FACTS: PageFacts = {
@@ -128,6 +131,48 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
   '120-keys': siteView(({ sensors, nowMs }) => ({
     sensors: [...sensors, ...Array.from({ length: METERS }, (_, at) => meter(at + 1, nowMs))],
   })),
+  'hundred-devices': siteView(({ sensors, nowMs }) => ({
+    sensors: [
+      ...sensors,
+      ...Array.from({ length: OWN_METERS }, (_, at) => zone(at + 1, nowMs)),
+      ...Array.from({ length: HUNDRED }, (_, at) => ({ ...meter(at + 1, nowMs), device: `meter${at + 1}` })),
+    ],
+    devices: devicesSummary(
+      Array.from({ length: HUNDRED }, (_, at) =>
+        attachedDevice({
+          name: `Greenhouse 7 meter ${at + 1}`,
+          slots: [`meter${at + 1}`],
+          sinceMs: nowMs - 7_200_000,
+          lastAcceptedAtMs: nowMs - 1_000 * (at % 9),
+          ...(at === 6 ? { state: 'blocked' as const, reason: 'it was deleted there', heldEntries: 312 } : {}),
+        }),
+      ),
+    ),
+  })),
+  'alarm-without-platform': siteView(({ nowMs, platform, outbox }) => ({
+    alarms: [
+      {
+        sensor: 'coldRoom',
+        key: 'coldRoomTemperature',
+        unit: '°C',
+        name: 'tooWarm',
+        limit: 'above 5',
+        above: 5,
+        value: 7.2,
+        sinceMs: nowMs - 840_000,
+        moves: ['compressor'],
+      },
+    ],
+    platform: {
+      ...platform,
+      state: 'lost' as const,
+      verdict: 'fault' as const,
+      sinceMs: nowMs - 5_400_000,
+      words: 'no name server knows iot.exmple.org: look at platform.url, or at the spelling',
+    },
+    outbox: { ...outbox, heldEntries: 1_204, heldBytes: 91_000 },
+    alerts: ['no name server knows iot.exmple.org: look at platform.url, or at the spelling'],
+  })),
   'many-devices': siteView(({ sensors, nowMs }) => ({
     sensors: [
       ...sensors,
@@ -221,6 +266,14 @@ function sensorsOfSite(nowMs: number): StatusView['sensors'] {
       ],
     },
   ];
+}
+
+function zone(number: number, nowMs: number): StatusView['sensors'][number] {
+  const one = readingAt(nowMs);
+  return {
+    ...ok(`zone${number}`, 'onewire-ds18b20'),
+    readings: [one(`zone${number}Temperature`, 14 + ((number * 37) % 90) / 10, '°C')],
+  };
 }
 
 function meter(number: number, nowMs: number): StatusView['sensors'][number] {

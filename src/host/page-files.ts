@@ -25,12 +25,12 @@ interface Packed {
 
 export type PageName = 'status' | 'platform';
 
-/** In a bundle they lie beside the main file, minified; in a checkout with the sources. */
+/** In a bundle they lie beside the main file, joined and minified; in a checkout with the sources. */
 const IS_BUNDLED = process.env.TURNSTONE_VERSION !== undefined;
 const FOLDER = join(import.meta.dirname, IS_BUNDLED ? 'pages' : '../pages');
 const UPLOT = IS_BUNDLED ? join(FOLDER, 'uplot') : join(import.meta.dirname, '../../node_modules/uplot/dist');
 /** Nothing that begins with a dot or leads to another folder. */
-const FILE_NAME = /^[a-zA-Z]+(?:[-.][a-zA-Z]+)*\.(js|css|svg|webmanifest)$/;
+const FILE_NAME = /^[a-zA-Z0-9]+(?:[-.][a-zA-Z0-9]+)*\.(js|css|svg|webmanifest)$/;
 const CONTENT_TYPE: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',

@@ -49,7 +49,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the demo'), () => 
     const platform = await WatchedPage.open(context);
     const device = await WatchedPage.open(context);
     await device.page.goto(address('device'));
-    const relay = device.page.locator('.actuator', { hasText: 'relay' }).locator('.state');
+    const relay = device.page.locator('.actuator', { hasText: 'Relay' }).locator('.head .state');
     await expect.poll(() => relay.textContent(), { timeout: STARTS_WITHIN_MS }).toBe('off');
     await expect.poll(async () => (await relayOfBoard()).at(-1), { timeout: 10_000 }).toBe(0);
 
@@ -68,7 +68,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the demo'), () => 
     await expect.poll(async () => (await relayOfBoard()).at(-1), { timeout: 10_000 }).toBe(0);
 
     await platform.page.getByRole('button', { name: /^roomTemperature/ }).waitFor();
-    await device.page.getByRole('button', { name: /^Room temperature .* °C/ }).waitFor();
+    await device.page.getByRole('button', { name: /^Room temperature .* °C/i }).waitFor();
     expect(await device.violations()).toEqual([]);
     platform.expectClean();
     device.expectClean();

@@ -31,26 +31,25 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
     context = await browser.newContext({ viewport: { width, height: 800 } });
     const watched = await WatchedPage.open(context);
     await watched.page.goto(bench.url);
-    await watched.page.getByText('Attached devices:').waitFor();
+    await watched.page.getByRole('heading', { name: 'Attached devices' }).waitFor();
     return watched;
   }
 
-  it('groups readings and outputs by device, each with its state in words, and passes an audit', async () => {
+  it('shows few devices as cards, each with its state in words, beside what is the gateway’s own', async () => {
     const watched = await open((nowMs) => [
       meter(1, { label: 'Heat pump' }),
       meter(2, { state: 'blocked', reason: 'it was deleted there', sinceMs: nowMs - 7_200_000 }),
     ]);
     const { page } = watched;
-    await page.getByText('Attached devices: 2: 1 blocked, 1 ready.').waitFor();
-    const names = await page.locator('#sensors .group h3').allTextContents();
-    expect(names).toEqual(['gateway-7', 'gateway-7 meter1 (Heat pump)', 'gateway-7 meter2']);
-    await page.locator('#sensors').getByText('blocked: it was deleted there, for 2 h').waitFor();
-    await page.locator('#actuators').getByText('blocked: it was deleted there, for 2 h').waitFor();
-    expect(await page.getByText(/turnstone devices rotate 'gateway-7 meter2'/).count()).toBe(1);
-    expect(await page.locator('#sensors .group').nth(1).locator('button.reading .value').textContent()).toBe('101 W');
-    expect(await page.locator('#sensors .group').nth(2).locator('button.reading .value').textContent()).toBe('102 W');
-    // Only those that have outputs have a group there.
-    expect(await page.locator('#actuators .group h3').allTextContents()).toEqual(['gateway-7', 'gateway-7 meter2']);
+    await page.getByText('2: 1 blocked, 1 ready.').waitFor();
+    expect(await page.locator('#sensors h3').allTextContents()).toEqual(['Roof', 'gateway-7 meter2', 'Heat pump']);
+    const blocked = page.locator('#sensors .sensor', { hasText: 'meter2' });
+    await blocked.getByText('blocked: it was deleted there, for 2 h').waitFor();
+    await blocked.getByText(/turnstone devices rotate 'gateway-7 meter2'/).waitFor();
+    expect(await blocked.locator('button.reading .value').textContent()).toBe('102 W');
+    expect(await page.locator('#device-table').isHidden()).toBe(true);
+    // An output says whose it is.
+    expect(await page.locator('.actuator[data-name=valve] .of').textContent()).toBe('gateway-7 meter2');
     expect(await watched.violations()).toEqual([]);
     watched.expectClean();
   });
@@ -63,54 +62,92 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
       if (query.keys.includes('power')) asked.push(query.device);
       return series(query, signal);
     };
-    await page
-      .locator('#sensors .group')
-      .nth(2)
-      .getByRole('button', { name: /^Power/ })
-      .focus();
+    await page.locator('#sensors .sensor', { hasText: 'meter2' }).locator('button.reading').focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'meter2: power' }).waitFor();
+    await page.getByRole('heading', { name: 'meter2: Power' }).waitFor();
     await page.getByText(/Least 20 W, greatest/).waitFor();
     expect(asked).toContain('meter2');
     expect(asked).not.toContain(undefined);
   });
 
-  it('finds by name, slot, label or state with the keyboard, and tells how many', async () => {
+  it('shows ten and more as lines, the worst first, twenty until somebody wants all', async () => {
+    const watched = await open((nowMs) =>
+      Array.from({ length: 60 }, (_, at) =>
+        meter(
+          at,
+          at === 41 ? { state: 'blocked', reason: 'deleted', heldEntries: 312 } : { lastAcceptedAtMs: nowMs - 5_000 },
+        ),
+      ),
+    );
+    const { page } = watched;
+    const lines = page.locator('#device-table tbody');
+    await lines.first().waitFor();
+    expect(await lines.count()).toBe(20);
+    expect(await lines.first().locator('tr').first().locator('th, td').allTextContents()).toEqual([
+      'gateway-7 meter41',
+      '✕ blocked',
+      expect.anything(),
+      '312',
+      'Power 141 W',
+    ]);
+    expect(await lines.nth(1).locator('th').textContent()).toBe('gateway-7 meter0');
+    await page.getByRole('button', { name: 'Show all 60' }).click();
+    await expect.poll(() => lines.count()).toBe(60);
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it.each([
+    ['name', 'gateway-7 meter0'],
+    ['contact', 'gateway-7 meter3'],
+    ['waiting', 'gateway-7 meter5'],
+  ])('sorts by %s', async (by, first) => {
+    const { page } = await open((nowMs) =>
+      Array.from({ length: 12 }, (_, at) =>
+        meter(at, {
+          lastAcceptedAtMs: nowMs - (at === 3 ? 60_000 : 1_000),
+          ...(at === 5 ? { isBehind: true, heldEntries: 7 } : {}),
+        }),
+      ),
+    );
+    await page.getByLabel('Sort by').selectOption(by);
+    await expect.poll(() => page.locator('#device-table tbody th').first().textContent()).toBe(first);
+  });
+
+  it('finds by name, slot, label, sensor or state with the keyboard, and tells how many', async () => {
     const { page } = await open(() =>
       Array.from({ length: 60 }, (_, at) => meter(at, at === 7 ? { state: 'provisioning', label: 'Cellar' } : {})),
     );
-    const shown = () => page.locator('#sensors .group:not([hidden]) h3').allTextContents();
-    // Many begin closed, but for what needs a person.
-    await expect
-      .poll(() => page.locator('#sensors .group[open] h3').allTextContents())
-      .toEqual(['gateway-7', 'gateway-7 meter7 (Cellar)']);
-    const field = page.getByLabel('Find a device by its name, slot or state');
-    await field.focus();
+    const shown = () => page.locator('#device-table tbody th').allTextContents();
+    await page.getByLabel('Find a device by its name, slot or state').focus();
     await page.keyboard.type('METER42');
-    expect(await shown()).toEqual(['gateway-7 meter42']);
+    await expect.poll(shown).toEqual(['gateway-7 meter42']);
     await page.getByText('1 of 60 devices').waitFor();
-    await page.locator('#sensors .group[open] button.reading', { hasText: '142 W' }).waitFor();
+    const field = page.getByLabel('Find a device by its name, slot or state');
     await field.fill('provisioning cell');
-    expect(await shown()).toEqual(['gateway-7 meter7 (Cellar)']);
+    await expect.poll(shown).toEqual(['Cellar']);
     await field.fill('no such');
     await page.getByText('0 of 60 devices').waitFor();
     // It stays so with the next status.
     await page.waitForTimeout(1_500);
     expect(await shown()).toEqual([]);
     await field.fill('');
-    expect((await shown()).length).toBe(61);
+    await expect.poll(async () => (await shown()).length).toBe(20);
   });
 
-  it('opens a closed group by the keyboard, with its readings at once, and keeps it open and focused', async () => {
-    const { page } = await open(() => Array.from({ length: 20 }, (_, at) => meter(at)));
-    const group = page.locator('#sensors .group').nth(5);
-    expect(await group.locator('button.reading').count()).toBe(0);
-    await group.locator('summary').focus();
+  it('opens a line by the keyboard, with readings and outputs at once, and keeps it open and focused', async () => {
+    const watched = await open(() => Array.from({ length: 20 }, (_, at) => meter(at)));
+    const { page } = watched;
+    const line = page.locator('#device-table tbody', { hasText: 'gateway-7 meter2' }).first();
+    expect(await line.locator('button.reading').count()).toBe(0);
+    await line.getByRole('button').focus();
     await page.keyboard.press('Enter');
-    await group.getByRole('button', { name: /^Power/ }).waitFor({ timeout: 500 });
+    await line.getByRole('button', { name: /^Power/ }).waitFor({ timeout: 1_000 });
+    await line.locator('.actuator[data-name=valve]').waitFor();
     await page.waitForTimeout(1_500);
-    expect(await page.evaluate('document.activeElement.tagName')).toBe('SUMMARY');
-    expect(await group.getAttribute('open')).not.toBeNull();
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-expanded")')).toBe('true');
+    // Its outputs stand there alone.
+    expect(await page.locator('#actuators .actuator').count()).toBe(1);
+    expect(await watched.violations()).toEqual([]);
   });
 
   it('fits a phone, and says when only the worst of very many stand there', async () => {
@@ -119,11 +156,22 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
       360,
     );
     const { page } = watched;
-    await page.getByText('Attached devices: 210: 210 ready. The state of 50 stands here.').waitFor();
+    await page.getByText('210: 210 ready. The state of 50 stands here.').waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
     // Those that are not told of have their slot as a name.
-    await page.locator('#sensors .group h3', { hasText: /^meter209$/ }).waitFor();
+    await page.getByLabel('Find a device by its name, slot or state').fill('meter209');
+    await page.locator('#device-table tbody th', { hasText: /^meter209$/ }).waitFor();
     expect(await watched.violations()).toEqual([]);
+  });
+
+  it('fits a hundred in three screens of a desk and five of a phone', async () => {
+    const hundred = () => Array.from({ length: 100 }, (_, at) => meter(at));
+    const { page } = await open(hundred, 1_280);
+    await page.locator('#device-table tbody').first().waitFor();
+    const height = () => page.evaluate('document.documentElement.scrollHeight');
+    expect(await height()).toBeLessThan(3 * 900);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(height).toBeLessThan(5 * 844);
   });
 });
 

@@ -136,10 +136,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
       };
     };
     withValues(40);
-    await page.locator('#device-search').fill('value30');
+    await page.locator('#finder-search').fill('value30');
     await expect.poll(() => page.locator('button.reading:visible').count(), SOON).toBe(1);
     withValues(12);
-    await page.locator('#device-finder').waitFor({ state: 'hidden', ...SOON });
+    await page.locator('#finder').waitFor({ state: 'hidden', ...SOON });
     expect(await page.locator('button.reading:visible').count()).toBe(12);
   });
 

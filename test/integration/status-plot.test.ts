@@ -157,12 +157,12 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
       await page.getByRole('button', { name: 'Add', exact: true }).click();
     };
     await add('roofPressure');
-    await page.getByText('roofPressure: least 20 hPa, greatest 29 hPa, last 29 hPa.').waitFor();
+    await page.getByText('Roof pressure: least 20 hPa, greatest 29 hPa, last 29 hPa.').waitFor();
     const offered = await page.locator('#plot-add option').allTextContents();
-    expect(offered).toContain('doorOpen');
-    expect(offered).toContain('cellarTemperature');
+    expect(offered).toContain('Door open');
+    expect(offered).toContain('Cellar temperature');
     // A third unit has no axis.
-    expect(offered).not.toContain('roofHumidity');
+    expect(offered).not.toContain('Roof humidity');
     await add('doorOpen');
     await add('cellarTemperature');
     await expect
@@ -172,14 +172,14 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     await page.locator('#plot-area').focus();
     await page.keyboard.press('Home');
     await page
-      .getByText(/: roofTemperature 20 °C, roofPressure 20 hPa, doorOpen off, cellarTemperature 20 °C$/)
+      .getByText(/: Roof temperature 20 °C, Roof pressure 20 hPa, Door open off, Cellar temperature 20 °C$/)
       .waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await watched.violations()).toEqual([]);
     }
-    await page.getByRole('button', { name: 'Remove roofPressure' }).click();
-    expect(await page.locator('#plot-title').textContent()).toBe('roofTemperature, doorOpen, cellarTemperature');
+    await page.getByRole('button', { name: 'Remove Roof pressure' }).click();
+    expect(await page.locator('#plot-title').textContent()).toBe('Roof temperature, Door open, Cellar temperature');
     watched.expectClean();
   });
 
@@ -190,9 +190,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
       .poll(() => told.allTextContents(), SOON)
       .toEqual([
         expect.stringMatching(
-          /^roofTemperature above 27 °C: hot: 6 times, for 1[12] min together, (since|last until) /,
+          /^Roof temperature above 27 °C: hot: 6 times, for 1[12] min together, (since|last until) /,
         ),
-        'roofTemperature below 3 °C: never in this span.',
+        'Roof temperature below 3 °C: never in this span.',
       ]);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: /^Door open/ }).click();

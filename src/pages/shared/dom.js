@@ -36,6 +36,14 @@ export function setText(element, text) {
   else if (element.textContent !== shown) element.textContent = shown;
 }
 
+/** Replaces the nodes of an element when what they are made of has changed. */
+export function keepNodes(element, pieces, make) {
+  const made = JSON.stringify(pieces);
+  if (given.get(element) === made) return;
+  given.set(element, made);
+  element.replaceChildren(...pieces.map(make));
+}
+
 /** Brings a container's children in line with a list; an element stays as long as its item's key does, and with it the focus. */
 export function keepList(container, items, { keyOf, make, update }) {
   for (const node of [...container.childNodes]) if (node.nodeType === Node.TEXT_NODE) node.remove();

@@ -4,7 +4,7 @@ import { named } from './forms.js';
 import { appendValue, columnsOf, dropBefore, gapLimit, nearestAt } from './plot-data.js';
 import { chartData, chartSize, loadUplot, makeChart, unitsOf } from './plot-draw.js';
 import { saveCsv, savePng } from './plot-export.js';
-import { localInput, makeForm, offerLines, saySpan, swatch } from './plot-form.js';
+import { localInput, makeForm, offerAlike, offerLines, saySpan, swatch } from './plot-form.js';
 import { PAN, watchGestures, ZOOM } from './plot-gestures.js';
 import { DASHES } from './plot-look.js';
 import { boundedSpan, followsNow, pannedSpan, zoomedSpan } from './plot-span.js';
@@ -77,14 +77,12 @@ function prepare(hours) {
   byId('plot-span').addEventListener('change', ({ target }) => {
     const length = Number(target.value) * 3_600_000;
     if (!(length > 0)) return;
-    const { toMs } = open.span;
-    go(
-      boundedSpan(
-        open.isFollowing ? open.now() - length : toMs - length,
-        open.isFollowing ? open.now() : toMs,
-        open.now(),
-      ),
-    );
+    const toMs = open.isFollowing ? open.now() : open.span.toMs;
+    go(boundedSpan(toMs - length, toMs, open.now()));
+  });
+  byId('plot-quick').addEventListener('click', ({ target }) => {
+    const length = Number(target.dataset.hours) * 3_600_000;
+    if (length > 0) go(boundedSpan(open.now() - length, open.now(), open.now()));
   });
   byId('plot-from').addEventListener('change', ({ target }) => {
     const fromMs = new Date(target.value).getTime();
@@ -94,8 +92,12 @@ function prepare(hours) {
   });
   byId('plot-adding').addEventListener('submit', (event) => {
     event.preventDefault();
-    const line = open.others().find(({ key }) => key === byId('plot-add').value);
-    if (line !== undefined && addable().includes(line.key)) addLine(line);
+    const line = addable().find(({ key }) => key === byId('plot-add').value);
+    if (line !== undefined) addLine(line);
+    void reload();
+  });
+  byId('plot-alike').addEventListener('click', () => {
+    for (const line of alike()) addLine(line);
     void reload();
   });
   byId('plot-find').addEventListener('input', () => offerLines(addable()));
@@ -156,7 +158,7 @@ async function reload() {
 
 function addLine(line) {
   const slot = DASHES.findIndex((_dash, at) => open.lines.every((one) => one.slot !== at));
-  open.lines = [...open.lines, { thresholds: [], isSwitch: false, ...line, ...EMPTY, slot }];
+  open.lines = [...open.lines, { name: line.key, thresholds: [], isSwitch: false, ...line, ...EMPTY, slot }];
   sayWhich();
 }
 
@@ -167,21 +169,29 @@ function removeLine(key) {
   byId('plot-area').focus();
 }
 
-/** Names of what can be added: two units have an axis each, a third has none. */
+/** Lines that can be added: two units have an axis each, a third has none. */
 function addable() {
   const { lines, others } = open;
   if (lines.length >= DASHES.length) return [];
   const fits = (line) => line.isSwitch || unitsOf([...lines, line]).length <= MAX_UNITS;
-  return others()
-    .filter((line) => fits(line) && lines.every(({ key }) => key !== line.key))
-    .map(({ key }) => key);
+  return others().filter((line) => fits(line) && lines.every(({ key }) => key !== line.key));
+}
+
+/** Lines of the first one's unit, or states beside a state, that there is room for. */
+function alike() {
+  const [first] = open.lines;
+  const isAlike = ({ unit = '', isSwitch }) => isSwitch === first.isSwitch && unit === (first.unit ?? '');
+  return addable()
+    .filter(isAlike)
+    .slice(0, DASHES.length - open.lines.length);
 }
 
 function sayWhich() {
-  byId('plot-title').replaceChildren(...namesOf(open.lines.map(({ key }) => key)));
+  byId('plot-title').replaceChildren(...namesOf(open.lines.map(({ name }) => name)));
   setText(byId('plot-facts'), open.lines.map(({ facts = '' }) => facts).join(' '));
   byId('plot-find').value = '';
   offerLines(addable());
+  offerAlike(alike(), open.lines[0]);
   sayLines();
 }
 
@@ -209,11 +219,11 @@ function sayLines() {
         'li',
         { class: 'row' },
         swatch(line, line.isSwitch ? [] : DASHES[line.slot]),
-        el('bdi', { class: 'name' }, ...breakable(line.key)),
+        el('bdi', { class: 'name' }, ...breakable(line.name)),
         el('span', { class: 'value' }),
         el(
           'button',
-          { type: 'button', 'aria-label': say('remove', { name: line.key }), onclick: () => removeLine(line.key) },
+          { type: 'button', 'aria-label': say('remove', { name: line.name }), onclick: () => removeLine(line.key) },
           '✕',
         ),
       ),
@@ -240,7 +250,7 @@ function sayAt(ts) {
     ts === undefined ? [] : open.lines.map((line) => [line, nearestAt(line.columns.times, ts, line.limitMs)]);
   const found = near.filter(([, at]) => at !== undefined);
   const words = found.map(
-    ([line, at]) => `${open.lines.length === 1 ? '' : `${named(line.key)} `}${valueWords(line, at)}`,
+    ([line, at]) => `${open.lines.length === 1 ? '' : `${named(line.name)} `}${valueWords(line, at)}`,
   );
   const [[first, place] = []] = found;
   const none = ts === undefined ? '' : say('noReadingAt', { at: instant(ts) });

@@ -98,10 +98,10 @@ export function saveCsv({ lines, span }) {
 }
 
 export async function savePng({ lines, span, chart }) {
-  const title = lines.map(({ key, unit = '' }) => (unit === '' ? key : `${key} (${unit})`)).join(', ');
+  const title = lines.map(({ name, unit = '' }) => (unit === '' ? name : `${name} (${unit})`)).join(', ');
   const colours = { ground: colourOf('--ground'), text: colourOf('--text') };
   const drawn = lines.map((line) => ({
-    text: unmarked(`${line.key}: ${summaryOf([line])}`),
+    text: unmarked(`${line.name}: ${summaryOf([line])}`),
     colour: lineColour(line),
     dash: DASHES[line.slot],
   }));

@@ -8,6 +8,12 @@ const SPANS = [
   ...[1, 6, 24].map((hours) => [hours, say('spanHours', { count: hours })]),
   ...[3, 7].map((days) => [24 * days, say('spanDays', { count: days })]),
 ];
+/** Hours of the spans that one press shows. */
+const QUICK = [
+  [1, say('lastHour')],
+  [24, say('lastDay')],
+  [168, say('lastWeek')],
+];
 /** So many values to choose from are searched. */
 const SEARCHED_FROM = 12;
 
@@ -15,7 +21,11 @@ const button = (id, text, name) => el('button', { id, type: 'button', 'aria-labe
 
 export function makeForm(body) {
   const spans = SPANS.map(([hours, words]) => el('option', { value: hours }, words));
+  const quick = QUICK.map(([hours, words]) =>
+    el('button', { type: 'button', 'data-hours': hours, 'aria-pressed': 'false' }, words),
+  );
   body.replaceChildren(
+    el('div', { id: 'plot-quick', class: 'row' }, ...quick),
     el(
       'div',
       { class: 'row plot-tools' },
@@ -48,6 +58,7 @@ export function makeForm(body) {
       el('label', { for: 'plot-add' }, say('anotherValue')),
       el('select', { id: 'plot-add' }),
       el('button', { type: 'submit' }, say('add')),
+      el('button', { id: 'plot-alike', type: 'button' }),
     ),
     el(
       'div',
@@ -65,6 +76,8 @@ export function saySpan({ fromMs, toMs }, words) {
   const select = byId('plot-span');
   const hours = (toMs - fromMs) / 3_600_000;
   const usual = SPANS.find(([one]) => Math.abs(one - hours) < 0.001);
+  for (const one of byId('plot-quick').children)
+    one.setAttribute('aria-pressed', String(Math.abs(one.dataset.hours - hours) < 0.001));
   const other = byId('plot-other');
   other.hidden = usual !== undefined;
   other.textContent = words;
@@ -74,17 +87,27 @@ export function saySpan({ fromMs, toMs }, words) {
   if (document.activeElement !== from) from.value = localInput(fromMs);
 }
 
-/** Offers the values that can be added, by their names. */
-export function offerLines(names) {
-  byId('plot-adding').hidden = names.length === 0;
+/** Offers the lines that can be added, by their names. */
+export function offerLines(lines) {
+  byId('plot-adding').hidden = lines.length === 0;
   const find = byId('plot-find');
-  find.hidden = names.length < SEARCHED_FROM;
+  find.hidden = lines.length < SEARCHED_FROM;
   const sought = find.hidden ? '' : find.value.trim().toLowerCase();
-  const found = names.filter((name) => name.toLowerCase().includes(sought));
+  const found = lines.filter(({ key, name = key }) => `${name} ${key}`.toLowerCase().includes(sought));
   const select = byId('plot-add');
   const chosen = select.value;
-  select.replaceChildren(...found.map((name) => el('option', { value: name }, name)));
-  if (found.includes(chosen)) select.value = chosen;
+  select.replaceChildren(...found.map(({ key, name = key }) => el('option', { value: key }, name)));
+  if (found.some(({ key }) => key === chosen)) select.value = chosen;
+}
+
+/** Offers to add all lines that are like the first one. */
+export function offerAlike(lines, { unit = '', isSwitch }) {
+  const button = byId('plot-alike');
+  button.hidden = lines.length < 2;
+  button.textContent =
+    isSwitch || unit === ''
+      ? say('addAlike', { count: lines.length })
+      : say('addInUnit', { count: lines.length, unit });
 }
 
 /** A swatch with the line's dashes; a switch is a strip. */

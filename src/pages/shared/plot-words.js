@@ -3,12 +3,12 @@
 import { named } from './forms.js';
 import { extremes, periodsBeyond, periodsOfSwitch } from './plot-data.js';
 import { say } from './texts.js';
-import { duration, instant, limitOf, nameOfAlarm, plain, reading } from './words.js';
+import { duration, instant, limitOf, nameOfAlarm, reading, shown as shownValue } from './words.js';
 
 /** Sentences of all lines; with their names where there are several. */
 export function summaryOf(lines) {
   return lines
-    .map((line) => (lines.length === 1 ? ofLine(line) : `${named(line.key)}: ${lowered(ofLine(line))}`))
+    .map((line) => (lines.length === 1 ? ofLine(line) : `${named(line.name)}: ${lowered(ofLine(line))}`))
     .join(' ');
 }
 
@@ -46,7 +46,7 @@ export function limitSentences(line) {
   if (line.columns.times.length === 0) return [];
   return line.thresholds.map((threshold) => {
     const periods = periodsBeyond(line.columns, threshold, line.limitMs);
-    const limit = `${named(line.key)} ${limitWords(threshold, line.unit)}`;
+    const limit = `${named(line.name)} ${limitWords(threshold, line.unit)}`;
     if (periods.length === 0) return say('limitNever', { limit });
     const last = periods.at(-1);
     const when = last.isOpen
@@ -63,7 +63,8 @@ function totalMs(periods) {
 /** The value of a line in words: a band has two. */
 export function valueWords(line, at) {
   const { least, greatest } = line.columns;
-  if (line.isSwitch) return least[at] === greatest[at] ? plain(least[at] >= 0.5) : say('onAndOff');
+  if (line.isSwitch)
+    return least[at] === greatest[at] ? shownValue(least[at] >= 0.5, { class: line.class }) : say('onAndOff');
   return least[at] === greatest[at]
     ? shown(least[at], line)
     : say('spanWords', { from: shown(least[at], line), to: shown(greatest[at], line) });

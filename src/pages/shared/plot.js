@@ -13,11 +13,11 @@ export function preparePlot() {
 }
 
 /**
- * Opens the plot of a line: `{ key, unit, facts, isSwitch, thresholds, maxGapMs, load }`, where `load({ fromMs, toMs, points, signal })` resolves
+ * Opens the plot of a line: `{ key, name, unit, class, facts, isSwitch, thresholds, maxGapMs, load }`, where `load({ fromMs, toMs, points, signal })` resolves
  * with times (ms) and values, or times, least and greatest ones. `others` gives lines that can be added; `now` the time of who dates them.
  */
 export async function showPlot(line, options = {}) {
-  byId('plot-title').replaceChildren(...namesOf([line.key]));
+  byId('plot-title').replaceChildren(...namesOf([line.name ?? line.key]));
   setText(byId('plot-summary'), say('loading'));
   byId('plot').showModal();
   try {

@@ -7,6 +7,8 @@ const MAX_POINTS = 150;
 
 /** One key's recent points, oldest first. */
 export class Trace {
+  /** True for a state, which holds until the next one. */
+  isState = false;
   times = [];
   values = [];
 
@@ -20,7 +22,8 @@ export class Trace {
 
   /** False when the point is known already, or no number. */
   add(ts, value) {
-    const number = typeof value === 'boolean' ? Number(value) : value;
+    this.isState = typeof value === 'boolean';
+    const number = this.isState ? Number(value) : value;
     if (typeof number !== 'number' || !(ts > (this.times.at(-1) ?? 0) + 1)) return false;
     this.times.push(ts);
     this.values.push(number);
@@ -42,15 +45,17 @@ export function makeSpark() {
   return svg;
 }
 
-export function drawSpark(svg, { times, values }) {
+export function drawSpark(svg, { times, values, isState }) {
   if (times.length < 2) return;
   const from = times[0];
   const span = Math.max(1, times.at(-1) - from);
   const least = Math.min(...values);
   const range = Math.max(...values) - least;
   const y = (value) => (range === 0 ? HEIGHT / 2 : HEIGHT - 2 - ((value - least) / range) * (HEIGHT - 4));
-  const points = values.map(
-    (value, index) => `${(((times[index] - from) / span) * WIDTH).toFixed(1)},${y(value).toFixed(1)}`,
-  );
+  const x = (ts) => (((ts - from) / span) * WIDTH).toFixed(1);
+  const points = values.flatMap((value, at) => {
+    const point = `${x(times[at])},${y(value).toFixed(1)}`;
+    return isState && at > 0 ? [`${x(times[at])},${y(values[at - 1]).toFixed(1)}`, point] : [point];
+  });
   svg.firstElementChild.setAttribute('points', points.join(' '));
 }

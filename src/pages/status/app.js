@@ -1,15 +1,16 @@
 /** Joins the status page: the stream on one side, the sections on the other; says when there is no contact, and asks for the PIN when one is needed. */
 import { byId, setText } from '../shared/dom.js';
-import { named, unmarked } from '../shared/forms.js';
 import { preparePlot } from '../shared/plot.js';
 import { prepareTexts, say } from '../shared/texts.js';
 import { duration, parse } from '../shared/words.js';
 import { renderAttention } from './attention.js';
 import { watchClaim } from './claim.js';
+import { prepareDevices, renderDevices } from './device-table.js';
 import { prepareDoctor } from './doctor.js';
-import { forgetFacts } from './facts.js';
+import { forgetFacts, loadFacts } from './facts.js';
 import { prepareFinder, renderFinder } from './finder.js';
 import { prepareFolds } from './folds.js';
+import { renderHead, sayTitle, sayVerdict } from './head.js';
 import { forgetStatus, keepPage, keepStatus, lastStatus } from './last-status.js';
 import { addLines, prepareLog } from './log.js';
 import { renderOutputs } from './outputs.js';
@@ -18,7 +19,7 @@ import { renderSections } from './sections.js';
 import { openStream } from './stream.js';
 import { followClock } from './switching.js';
 import { prepareTimeline, renderTimeline } from './timeline.js';
-import { MARKS, verdictOf } from './verdict.js';
+import { verdictOf } from './verdict.js';
 
 prepareTexts();
 let lastSeenMs;
@@ -30,6 +31,7 @@ prepareLog();
 prepareTimeline();
 prepareDoctor();
 prepareFinder();
+prepareDevices();
 prepareFolds();
 byId('pin-form').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -75,25 +77,21 @@ function render(view) {
   byId('content').hidden = false;
   if (!isWatching) watchClaim();
   isWatching = true;
-  const name = view.label ?? (view.deviceName === '' ? 'Turnstone' : view.deviceName);
-  setText(byId('device'), named(name));
-  const { state, words, detail } = verdictOf(view);
-  document.title = unmarked(`${MARKS[state]} ${name}`);
-  sayVerdict(state, words);
-  setText(byId('detail'), detail);
+  renderHead(view.label ?? (view.deviceName === '' ? 'Turnstone' : view.deviceName), verdictOf(view));
+  renderParts(view);
+  // What may be switched and acknowledged here stands among the facts.
+  if (view.actuators.length > 0 || view.alarms?.length > 0)
+    void loadFacts().then((isNew) => isNew && renderParts(view));
+}
+
+function renderParts(view) {
   renderAttention(view);
   renderOutputs(view);
   renderReadings(view);
+  renderDevices(view);
   renderSections(view);
   renderFinder(view);
   renderTimeline(view);
-}
-
-function sayVerdict(state, words) {
-  const verdict = byId('verdict');
-  verdict.dataset.state = state;
-  setText(verdict.querySelector('.mark'), MARKS[state]);
-  setText(verdict.querySelector('.words'), words);
 }
 
 function lose() {
@@ -117,7 +115,7 @@ function showLast() {
 function sayLost() {
   if (!isLost || !byId('pin').hidden) return;
   document.body.classList.toggle('offline', lastSeenMs !== undefined);
-  document.title = `${MARKS.bad} ${say('noContactTitle')}`;
+  sayTitle('bad', say('noContactTitle'));
   sayVerdict('bad', say('noContact'));
   if (lastSeenMs !== undefined)
     setText(byId('detail'), say('shownSince', { time: duration((Date.now() - lastSeenMs) / 1000) }));

@@ -2,6 +2,8 @@
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { agentLanguage, say } from '../shared/texts.js';
 import { called, duration, instant, limitOf, nameOfAlarm, shown } from '../shared/words.js';
+import { mayControl } from './facts.js';
+import { ask, sayAnswer } from './switching.js';
 
 export function renderAttention(view) {
   const { alarms = [], lockedOut, platform } = view;
@@ -13,7 +15,7 @@ export function renderAttention(view) {
   byId('lockout').hidden = !lockedOut;
   keepList(byId('alarm-list'), alarms, {
     keyOf: ({ device = '', key, keyLabel = '', name }) => `${device} ${key} ${keyLabel} ${name}`,
-    make: makeAlarm,
+    make: (alarm) => makeAlarm(alarm),
     update: (element, alarm) => updateAlarm(element, alarm, view),
   });
   keepList(byId('alert-list'), alerts, {
@@ -22,7 +24,12 @@ export function renderAttention(view) {
   });
 }
 
-function makeAlarm({ key, keyLabel: label }) {
+function makeAlarm({ sensor, key, keyLabel: label, name }) {
+  const said = el('p', { class: 'said', role: 'status' });
+  const acknowledge = async () => {
+    sayAnswer(said, { ok: true, words: say('sent') });
+    sayAnswer(said, await ask('acknowledgeAlarm', { sensor, key, name }, say('done')));
+  };
   return el(
     'li',
     { class: 'notice bad alarm' },
@@ -35,6 +42,8 @@ function makeAlarm({ key, keyLabel: label }) {
     ),
     el('span', { class: 'value' }),
     el('p', { class: 'more' }),
+    el('button', { type: 'button', class: 'acknowledge', onclick: () => void acknowledge() }, say('acknowledge')),
+    said,
   );
 }
 
@@ -48,7 +57,16 @@ function updateAlarm(element, alarm, { nowMs, wallMs, actuators }) {
   setText(element.querySelector('.value'), shown(value, alarm));
   const forMs = nowMs - sinceMs;
   const [since, time] = [instant(wallMs - forMs), duration(forMs / 1000)];
-  setText(element.querySelector('.more'), say('alarmMore', { device, since, time, moves, isFromStart }));
+  const { acknowledged } = alarm;
+  const seen = acknowledged === undefined ? '' : ` ${acknowledgedWords(acknowledged)}`;
+  setText(element.querySelector('.more'), `${say('alarmMore', { device, since, time, moves, isFromStart })}${seen}`);
+  element.querySelector('.acknowledge').hidden = acknowledged !== undefined || !mayControl();
+}
+
+const ASKERS = { page: say('onThePage'), local: say('atTheDevice'), platform: say('atThePlatform') };
+
+function acknowledgedWords({ by, atMs }) {
+  return say('acknowledgedBy', { by: ASKERS[by] ?? by, at: instant(atMs) });
 }
 
 /** True for a reading with an alarm that is on. */

@@ -5,15 +5,20 @@ import { duration, instant, limitOf, nameOfAlarm, plain } from '../shared/words.
 let facts = { mayControl: false, sensors: {}, outputs: {} };
 let asked;
 
-/** Resolves when they are here; what could not be had is asked for again by the next. */
-export function loadFacts() {
+/** Resolves when they are here, with true for who has asked for them; what could not be had is asked for again by the next. */
+export async function loadFacts() {
+  const isFirst = asked === undefined;
   asked ??= fetch('/api/facts').then(async (answer) => {
     if (!answer.ok) throw new Error(`answered ${answer.status}`);
     facts = await answer.json();
   });
-  return asked.catch(() => {
+  try {
+    await asked;
+    return isFirst;
+  } catch {
     asked = undefined;
-  });
+    return false;
+  }
 }
 
 export function forgetFacts() {

@@ -1,11 +1,13 @@
-/** Outputs: the state of each, the reason, and who else has a say, the highest first. */
+/** Outputs: the state of each, the switch beside its name, the reason beneath, and behind "more" who else has a say, the highest first. */
+import { classOf } from '../names/classes.js';
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { named } from '../shared/forms.js';
+import { drawIcon } from '../shared/icon.js';
 import { agentLanguage, say, told } from '../shared/texts.js';
-import { duration, shown } from '../shared/words.js';
+import { called, duration, shown } from '../shared/words.js';
+import { devicesOf, isTable, titleOf } from './cards.js';
 import { loadFacts, mayControl, outputWords } from './facts.js';
-import { keepGroups } from './groups.js';
-import { makeSwitch } from './switching.js';
+import { makeControls, makeRelease, makeSwitch, sayAnswer } from './switching.js';
 
 /** Slots of the array of priorities, as people call them. */
 const SLOTS = {
@@ -21,64 +23,78 @@ const SLOTS = {
 /** They are taken back by a release. */
 const RELEASED = new Set(['operator', 'pulse']);
 
+/** Outputs of devices that are lines of a table stand behind these. */
 export function renderOutputs(view) {
-  const { actuators } = view;
-  byId('outputs').hidden = actuators.length === 0;
-  keepGroups(byId('actuators'), actuators, view, { keep: keepOutputs });
+  const outputs = view.actuators.filter(({ device }) => device === undefined || !isTable(view));
+  byId('outputs').hidden = outputs.length === 0;
+  keepOutputs(byId('actuators'), outputs, view);
 }
 
-function keepOutputs(list, actuators) {
-  keepList(list, actuators, {
-    keyOf: ({ name, label = '' }) => `${name} ${label}`,
-    make: ({ name, label = name, kind }) =>
-      el(
-        'details',
-        {
-          class: 'actuator',
-          'data-name': name,
-          ontoggle: ({ currentTarget }) => currentTarget.open && void explain(currentTarget, name, kind),
-        },
-        el(
-          'summary',
-          {},
-          el('bdi', { class: 'name' }, ...breakable(label)),
-          el('span', { class: 'state' }),
-          el('span', { class: 'fault bad', lang: agentLanguage }),
-          el('span', { class: 'why quiet', lang: agentLanguage }),
-        ),
-        el('p', { class: 'facts quiet' }),
-        el('table', {}, el('tbody', {})),
-        el('p', { class: 'released' }),
-      ),
-    update: updateOutput,
+/** Brings a grid in line with outputs. */
+export function keepOutputs(grid, outputs, view) {
+  const titles = new Map(devicesOf(view).flatMap((one) => one.outputs.map(({ name }) => [name, titleOf(one)])));
+  keepList(grid, outputs, {
+    keyOf: ({ name, label = '', class: kind = '' }) => `${name} ${label} ${kind}`,
+    make: (output) => makeOutput(output),
+    update: (tile, output) => updateOutput(tile, output, isTable(view) ? undefined : titles.get(output.name)),
   });
 }
 
-/** Once it is opened: where the output is, its limits, and its buttons where there may be some. */
-async function explain(row, name, kind) {
-  await loadFacts();
-  setText(row.querySelector('.facts'), outputWords(name, kind));
-  const known = row.querySelector('.switching');
-  if (mayControl() && known === null) {
-    const controls = makeSwitch(name);
-    if (controls !== undefined) row.querySelector('summary').after(controls);
-  } else if (!mayControl()) known?.remove();
+function makeOutput({ name, label, kind, class: of }) {
+  const title = called({ label, key: name });
+  return el(
+    'div',
+    { class: 'actuator', 'data-name': name },
+    el(
+      'div',
+      { class: 'head' },
+      drawIcon(classOf(of)?.icon ?? 'switch'),
+      el('h3', { class: 'name' }, el('bdi', {}, ...breakable(title))),
+      el('span', { class: 'state' }),
+      el('span', { class: 'control' }),
+    ),
+    el('p', { class: 'of quiet' }),
+    el('p', { class: 'fault bad', lang: agentLanguage }),
+    el('p', { class: 'why quiet', lang: agentLanguage }),
+    el('div', { class: 'row held', hidden: true }),
+    el('p', { class: 'said', role: 'status' }),
+    el(
+      'details',
+      { ontoggle: ({ currentTarget }) => currentTarget.open && void explain(currentTarget, name, kind) },
+      el('summary', { 'aria-label': say('moreOf', { name: title }) }, say('more')),
+      el('p', { class: 'facts quiet' }),
+      el('table', {}, el('tbody', {})),
+      el('p', { class: 'released' }),
+    ),
+  );
 }
 
-function updateOutput(row, output) {
-  const { value, why, fault, slots = [] } = output;
+/** Once it is opened: where the output is and its limits. */
+async function explain(details, name, kind) {
+  await loadFacts();
+  setText(details.querySelector('.facts'), outputWords(name, kind));
+}
+
+function updateOutput(tile, output, device) {
+  const { name, label, value, why, fault, slots = [] } = output;
   const words = (one) => shown(one, { class: output.class });
-  setText(row.querySelector('.state'), words(value));
-  row.querySelector('.state').classList.toggle('on', value === true);
-  setText(row.querySelector('.fault'), fault ?? '');
-  setText(row.querySelector('.why'), why ?? '');
-  keepList(row.querySelector('tbody'), slots, {
-    keyOf: ({ slot, rule = '', label = '' }) => `${slot} ${rule} ${label}`,
-    make: ({ slot, rule, label = rule }) =>
+  setText(tile.querySelector('.state'), words(value));
+  tile.classList.toggle('on', value === true);
+  setText(tile.querySelector('.of'), device === undefined ? '' : named(device));
+  setText(tile.querySelector('.fault'), fault ?? '');
+  setText(tile.querySelector('.why'), why ?? '');
+  updateControls(tile, { ...output, title: called({ label, key: name }) });
+  keepList(tile.querySelector('tbody'), slots, {
+    keyOf: ({ slot, rule = '', label: ruleLabel = '' }) => `${slot} ${rule} ${ruleLabel}`,
+    make: ({ slot, rule, label: ruleLabel }) =>
       el(
         'tr',
         {},
-        el('th', { scope: 'row' }, rule === undefined ? SLOTS[slot] : `${SLOTS[slot]} ${named(label)}`),
+        el(
+          'th',
+          { scope: 'row' },
+          rule === undefined ? SLOTS[slot] : `${SLOTS[slot]} ${named(called({ label: ruleLabel, key: rule }))}`,
+        ),
         el('td', {}),
         el('td', { class: 'quiet' }),
       ),
@@ -97,7 +113,33 @@ function updateOutput(row, output) {
     },
   });
   const next = slots.find(({ slot }) => !RELEASED.has(slot));
-  const isHeld = slots.length > 0 && RELEASED.has(slots[0].slot);
   const then = next === undefined ? say('releasedStays') : say('released', { state: words(next.value) });
-  setText(row.querySelector('.released'), isHeld ? then : '');
+  setText(tile.querySelector('.released'), isHeld(output) ? then : '');
+}
+
+const isHeld = ({ slots = [] }) => slots.length > 0 && RELEASED.has(slots[0].slot);
+
+/** Puts switch, release and the controls behind "more" where the page may move outputs. */
+function updateControls(tile, output) {
+  const place = tile.querySelector('.control');
+  const held = tile.querySelector('.held');
+  const tell = (answer) => sayAnswer(tile.querySelector('.said'), answer);
+  if (!mayControl()) {
+    place.replaceChildren();
+    held.replaceChildren();
+    tile.querySelector('.switching')?.remove();
+    held.hidden = true;
+    return;
+  }
+  if (place.firstChild === null) {
+    const control = makeSwitch(output, tell);
+    if (control !== undefined) place.append(control);
+  }
+  place.firstChild?.setAttribute('aria-checked', String(output.value === true));
+  if (held.firstChild === null) held.append(makeRelease(output, tell));
+  held.hidden = !isHeld(output);
+  if (tile.querySelector('.switching') === null) {
+    const controls = makeControls(output, tell);
+    if (controls !== undefined) tile.querySelector('.facts').after(controls);
+  }
 }

@@ -1,16 +1,26 @@
-/** Sensors with their readings, a line of the last minutes beside each, and a larger plot behind it. */
-import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
+/** Readings as tiles in cards: the value, a line of the last minutes beneath it, and a larger plot behind it. */
+import { classOf, measuredClass } from '../names/classes.js';
+import { breakable, byId, el, keepList, keepNodes, setText } from '../shared/dom.js';
+import { named } from '../shared/forms.js';
+import { drawIcon } from '../shared/icon.js';
 import { addToPlot, showPlot } from '../shared/plot.js';
 import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
-import { say } from '../shared/texts.js';
-import { ago, called, shown as shownValue } from '../shared/words.js';
+import { agentLanguage, say, told } from '../shared/texts.js';
+import { ago, called, duration, instant, shownPieces } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
+import { cardsOf, isMachine } from './cards.js';
 import { loadFacts, readingFacts, readingWords } from './facts.js';
-import { keepGroups } from './groups.js';
 
 const SEED_MINUTES = 10;
-/** So long a value stays on one line. */
-const MAX_SHORT = 12;
+/** Sizes of cards by the number of their values: a tile, two columns, four, and the whole width. */
+const SIZES = [
+  [1, 'one'],
+  [4, 'two'],
+  [12, 'four'],
+];
+/** Text that a tile shows in large letters. */
+const MAX_LARGE = 9;
+const CLASSES = { good: 'quiet', waiting: 'warn', fault: 'bad' };
 const traces = new Map();
 const seeded = new Set();
 /** UTC ms, by the agent's clock. */
@@ -19,29 +29,21 @@ const lastReadMs = new Map();
 let agentMs = Date.now();
 let shown = [];
 
-/** The machine's own numbers come last. */
-const isMachine = ({ kind, device }) => kind === 'host' && device === undefined;
-
 export function renderReadings(view) {
   agentMs = view.wallMs;
   shown = view.sensors;
-  const site = view.sensors.filter((sensor) => !isMachine(sensor));
+  const cards = cardsOf(view);
   const machine = view.sensors.filter(isMachine);
-  const keep = (list, sensors, isGrouped) =>
-    keepList(list, sensors, {
-      keyOf: ({ name, label = '' }) => `${name} ${label}`,
-      make: (sensor) => makeSensor(sensor, isGrouped ? 'h4' : 'h3'),
-      update: (element, sensor) => updateSensor(element, sensor, view),
-    });
-  keepGroups(byId('sensors'), site, view, { tellsAll: true, keep });
-  if (site.length === 0 && view.devices === undefined)
-    setText(byId('sensors'), view.sensors.length === 0 ? say('noSensor') : say('onlyMachine'));
+  keepCards(byId('sensors'), cards, view);
+  const isEmpty = cards.length === 0 && view.devices === undefined;
+  byId('no-sensors').hidden = !isEmpty;
+  if (isEmpty) setText(byId('no-sensors'), view.sensors.length === 0 ? say('noSensor') : say('onlyMachine'));
   const fold = byId('machine');
   // Where there is nothing else, it is what one came for.
-  if (fold.hidden && machine.length > 0 && site.length === 0) fold.open = true;
+  if (fold.hidden && machine.length > 0 && isEmpty) fold.open = true;
   fold.hidden = machine.length === 0;
   setText(byId('machine-words'), machineWords(machine));
-  keep(byId('machine-sensors'), machine, false);
+  keepCards(byId('machine-sensors'), [{ key: 'machine', sensors: machine }], view);
   void seed(view);
 }
 
@@ -57,39 +59,72 @@ export function forgetTraces() {
   seeded.clear();
 }
 
-function makeSensor({ name, label = name, kind }, heading) {
+/** Brings a grid in line with cards: `{ key, title, sensors, device }`; without a title a card has no head. */
+export function keepCards(grid, cards, view) {
+  keepList(grid, cards, {
+    keyOf: ({ key }) => key,
+    make: makeCard,
+    update: (card, one) => updateCard(card, one, view),
+  });
+}
+
+function makeCard({ title }) {
   return el(
     'div',
-    { class: 'sensor', 'data-name': name },
-    el(
-      'div',
-      { class: 'head' },
-      el(heading, {}, el('bdi', {}, ...breakable(label)), ' ', el('span', { class: 'kind quiet' }, kind)),
-      el('p', { class: 'state' }),
-    ),
+    { class: 'sensor' },
+    el('div', { class: 'head', hidden: title === undefined }, el('h3', {}), el('p', { class: 'state' })),
+    el('p', { class: 'remedy quiet', lang: agentLanguage, hidden: true }),
+    el('ul', { class: 'faults plain' }),
     el('div', { class: 'list' }),
   );
 }
 
-function updateSensor(element, { name, device, state, fault, readings }, view) {
-  const line = element.querySelector('.state');
-  const newest = Math.max(...readings.map(({ atMs }) => atMs));
-  const words = {
-    starting: say('sensorStarting'),
-    failing: say('sensorFailing', { fault }),
-    ok: readings.length === 0 ? say('sensorEmpty') : ago((view.nowMs - newest) / 1000),
-  };
-  setText(line, words[state]);
-  line.className = `state ${state === 'failing' ? 'bad' : 'quiet'}`;
-  element.classList.toggle('failing', state === 'failing');
-  keepList(element.querySelector('.list'), readings, {
-    keyOf: ({ key, label = '' }) => `${key} ${label}`,
-    make: (one) => makeReading(one, name, device),
-    update: (row, one) => {
-      row.classList.toggle('alarmed', hasAlarm(view, name, one.key));
-      updateReading(row, one, device, view);
+function updateCard(card, { title, sensors, device }, view) {
+  const rows = sensors.flatMap((sensor) => sensor.readings.map((reading) => ({ sensor, reading })));
+  const failing = sensors.filter(({ state }) => state === 'failing');
+  card.dataset.names = sensors.map(({ name }) => name).join('\n');
+  card.dataset.size = SIZES.find(([most]) => rows.length + 2 * failing.length <= most)?.[1] ?? 'all';
+  card.classList.toggle('failing', failing.length > 0 || device?.verdict === 'fault');
+  setText(card.querySelector('h3'), named(title ?? ''));
+  const [words, className] = stateOf({ sensors, rows, device }, view);
+  const state = card.querySelector('.state');
+  setText(state, words);
+  state.className = `state ${className}`;
+  const remedy = card.querySelector('.remedy');
+  setText(remedy, device?.remedy ?? '');
+  remedy.hidden = device?.remedy === undefined;
+  keepList(card.querySelector('.faults'), failing, {
+    keyOf: ({ name }) => name,
+    make: () => el('li', { class: 'bad' }),
+    update: (item, sensor) => setText(item, faultOf(sensor, { isAlone: sensors.length === 1 }, view)),
+  });
+  keepList(card.querySelector('.list'), rows, {
+    keyOf: ({ sensor, reading }) => `${sensor.name} ${reading.key} ${reading.label ?? ''}`,
+    make: ({ sensor, reading }) => makeReading(reading, sensor, title),
+    update: (row, { sensor, reading }) => {
+      row.classList.toggle('alarmed', hasAlarm(view, sensor.name, reading.key));
+      updateReading(row, reading, sensor.device, view);
     },
   });
+}
+
+/** Words about a card as a whole, and their class. A device that is well says when it was read. */
+function stateOf({ sensors, rows, device }, { nowMs }) {
+  if (device !== undefined && device.verdict !== 'good')
+    return [
+      `${told(device.words)}, ${say('forTime', { time: duration((nowMs - device.sinceMs) / 1000) })}`,
+      CLASSES[device.verdict],
+    ];
+  if (rows.length > 0) return [ago((nowMs - Math.max(...rows.map(({ reading }) => reading.atMs))) / 1000), 'quiet'];
+  if (sensors.some(({ state }) => state === 'failing')) return ['', 'quiet'];
+  if (sensors.length === 0) return [device === undefined ? '' : told(device.words), 'quiet'];
+  return [sensors.some(({ state }) => state === 'ok') ? say('sensorEmpty') : say('sensorStarting'), 'quiet'];
+}
+
+function faultOf({ name, label, fault, failingSinceMs }, { isAlone }, { nowMs, wallMs }) {
+  const since = failingSinceMs === undefined ? undefined : instant(wallMs - (nowMs - failingSinceMs));
+  const words = say('sensorFailing', { fault: fault === undefined ? undefined : told(fault), since });
+  return isAlone ? words : `${named(called({ label, key: name }))}: ${words}`;
 }
 
 /** Devices have keys of one name. */
@@ -97,42 +132,59 @@ function traceName(key, device) {
   return device === undefined ? key : `${device}: ${key}`;
 }
 
-function makeReading({ key, label, unit }, sensor, device) {
+function makeReading(reading, { name: sensor, device }, title) {
+  const { key, unit } = reading;
   const name = traceName(key, device);
   const open = async () => {
     await loadFacts();
-    const line = plotLines().find((one) => one.key === name) ?? plotLine({ key, unit }, sensor, device);
+    const line = plotLines().find((one) => one.key === name) ?? plotLine(reading, { name: sensor, device });
     await showPlot(line, { others: plotLines, now: () => agentMs });
   };
+  const [hidden, visible] = keyParts(reading, title);
   return el(
     'button',
     { class: 'reading', type: 'button', 'data-trace': name, 'data-name': key, onclick: () => void open() },
-    el('bdi', { class: 'key' }, ...breakable(called({ label, key }))),
+    drawIcon(classOf(reading.class ?? measuredClass(key, unit))?.icon),
+    el(
+      'bdi',
+      { class: 'key' },
+      hidden === '' ? undefined : el('span', { class: 'visually-hidden' }, `${hidden} `),
+      ...breakable(visible),
+    ),
     el('bdi', { class: 'value' }),
     makeSpark(),
   );
 }
 
+/** Name of a value in two parts: what its card says already, and the rest. A label is shown whole. */
+function keyParts({ key, label }, title = '') {
+  const name = called({ label, key });
+  if (label !== undefined || !name.toLowerCase().startsWith(`${title.toLowerCase()} `)) return ['', name];
+  const rest = name.slice(title.length + 1);
+  return [name.slice(0, title.length), rest.charAt(0).toUpperCase() + rest.slice(1)];
+}
+
 /** Readings of the page that a plot can show. */
 function plotLines() {
-  return shown.flatMap(({ name, device, readings }) =>
-    readings
+  return shown.flatMap((sensor) =>
+    sensor.readings
       .filter(({ value }) => ['number', 'bigint', 'boolean'].includes(typeof value))
-      .map((one) => plotLine(one, name, device)),
+      .map((one) => plotLine(one, sensor)),
   );
 }
 
-function plotLine({ key, unit, value }, sensor, device) {
+function plotLine(reading, { name: sensor, device }) {
+  const { key, unit, value } = reading;
   const name = traceName(key, device);
   const { alarms = [], maxGapMs = Number.POSITIVE_INFINITY } = readingFacts(sensor, key) ?? { maxGapMs: null };
   return {
-    ...{
-      key: name,
-      unit,
-      thresholds: alarms.filter(({ above, below }) => (above ?? below) !== undefined),
-      maxGapMs: maxGapMs ?? undefined,
-      isSwitch: typeof value === 'boolean',
-    },
+    key: name,
+    name: traceName(called(reading), device),
+    unit,
+    class: reading.class,
+    thresholds: alarms.filter(({ above, below }) => (above ?? below) !== undefined),
+    maxGapMs: maxGapMs ?? undefined,
+    isSwitch: typeof value === 'boolean',
     facts: readingWords({ sensor, key, unit, device, atMs: lastReadMs.get(name) }),
     load: (span) => loadSeries(key, device, span),
   };
@@ -140,15 +192,18 @@ function plotLine({ key, unit, value }, sensor, device) {
 
 function updateReading(row, one, device, view) {
   const { key, value, atMs } = one;
-  const text = shownValue(value, one);
-  setText(row.querySelector('.value'), text);
-  row.classList.toggle('short', text.length <= MAX_SHORT);
+  const pieces = shownPieces(value, one);
+  const cell = row.querySelector('.value');
+  keepNodes(cell, pieces, ({ text, isUnit }) => (isUnit ? el('small', {}, ` ${text}`) : text));
+  cell.classList.toggle('long', pieces.map(({ text }) => text).join(' ').length > MAX_LARGE);
+  row.classList.toggle('on', value === true);
+  row.classList.toggle('is-state', typeof value === 'boolean');
   const name = traceName(key, device);
   const trace = traceOf(name);
   const ts = view.wallMs - (view.nowMs - atMs);
   lastReadMs.set(name, ts);
   if (!trace.add(ts, value)) return;
-  drawSpark(row.querySelector('svg'), trace);
+  drawSpark(row.querySelector('.spark'), trace);
   addToPlot(name, ts, value);
 }
 
@@ -177,7 +232,7 @@ async function seed(view) {
     const trace = traceOf(name);
     trace.seed(times, values);
     for (const row of document.querySelectorAll('button.reading'))
-      if (row.dataset.trace === name) drawSpark(row.querySelector('svg'), trace);
+      if (row.dataset.trace === name) drawSpark(row.querySelector('.spark'), trace);
   }
 }
 

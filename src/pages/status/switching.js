@@ -1,6 +1,11 @@
-/** Buttons by which an output is set and released on the page, where the configuration allows it. The state shown is always the one that the agent tells. */
-import { el, setText } from '../shared/dom.js';
+/**
+ * Switches, values and releases of outputs on the page, where the configuration allows it. The state shown is always the one that the agent
+ * tells. What may do harm when it is touched by mistake asks first.
+ */
+import { classOf } from '../names/classes.js';
+import { byId, el, setText } from '../shared/dom.js';
 import { say } from '../shared/texts.js';
+import { shown } from '../shared/words.js';
 import { outputFacts } from './facts.js';
 
 /** Agent's monotonic clock less this page's, ms: a press says when it was. */
@@ -15,37 +20,61 @@ const TIMES = [
   ['', ''],
   [say('minutes', { number: 10 }), '10m'],
   [say('hours', { number: 1 }), '1h'],
+  [say('hours', { number: 2 }), '2h'],
   [say('hours', { number: 8 }), '8h'],
 ];
 
-/** Returns the controls of one output, or undefined while its facts are not here. */
-export function makeSwitch(name) {
-  const facts = outputFacts(name);
-  if (facts === undefined) return undefined;
-  const said = el('p', { class: 'said', role: 'status' });
-  const until = facts.operatorUntil === 'release' ? say('untilReleased') : say('untilRules');
-  const time = el(
-    'select',
-    { 'aria-label': say('holdFor', { name }) },
-    ...TIMES.map(([words, span]) => el('option', { value: span }, words === '' ? until : words)),
-  );
-  const send = async (wish) => {
-    setText(said, say('sent'));
-    said.className = 'said';
-    const { ok, words } =
-      wish.release === true
-        ? await ask('releaseActuator', { name }, say('isReleased'))
-        : await ask('setActuator', { name, ...wish, for: time.value || undefined }, say('done'));
-    setText(said, words);
-    said.className = `said ${ok ? 'quiet' : 'bad'}`;
+/** Returns the switch of an output that is on or off; undefined for others, and while its facts are not here. */
+export function makeSwitch(output, tell) {
+  const { name, title } = output;
+  if (outputFacts(name)?.valueType !== 'boolean') return undefined;
+  const press = async ({ currentTarget }) => {
+    const value = currentTarget.getAttribute('aria-checked') !== 'true';
+    await move(output, { value }, tell);
   };
-  const release = el('button', { type: 'button', onclick: () => void send({ release: true }) }, say('release'));
+  return el(
+    'button',
+    { type: 'button', role: 'switch', class: 'switch', 'aria-label': title, onclick: press },
+    el('span', { class: 'knob' }),
+  );
+}
+
+/** Returns the button that gives an output back to the rules. */
+export function makeRelease({ name, title }, tell) {
+  const release = async () => {
+    tell({ words: say('sent'), ok: true });
+    tell(await ask('releaseActuator', { name }, say('isReleased')));
+  };
+  const label = say('releaseOf', { name: title });
+  return el('button', { type: 'button', 'aria-label': label, onclick: () => void release() }, say('release'));
+}
+
+/** Returns the controls behind "more": a value, and for how long it holds; undefined while the facts are not here. */
+export function makeControls(output, tell) {
+  const facts = outputFacts(output.name);
+  if (facts === undefined) return undefined;
+  const time = timeChoice(facts, output.title);
+  const send = (wish) => move(output, { ...wish, for: time.value || undefined }, tell);
   return el(
     'div',
-    { class: 'switching', role: 'group', 'aria-label': say('setOutput', { name }) },
-    el('div', { class: 'row' }, ...valueControls(facts, send), release),
+    { class: 'switching', role: 'group', 'aria-label': say('setOutput', { name: output.title }) },
+    el('div', { class: 'row' }, ...valueControls(facts, send)),
     el('div', { class: 'row' }, time),
-    said,
+  );
+}
+
+/** Shows what became of a press. */
+export function sayAnswer(element, { ok, words }) {
+  setText(element, words);
+  element.className = `said ${ok ? 'quiet' : 'bad'}`;
+}
+
+function timeChoice({ operatorUntil }, title) {
+  const until = operatorUntil === 'release' ? say('untilReleased') : say('untilRules');
+  return el(
+    'select',
+    { 'aria-label': say('holdFor', { name: title }) },
+    ...TIMES.map(([words, span]) => el('option', { value: span }, words === '' ? until : words)),
   );
 }
 
@@ -68,7 +97,38 @@ function valueControls({ valueType, limits: { min, max, step } }, send) {
   return [input, el('button', { type: 'button', onclick: set }, say('set'))];
 }
 
-async function ask(operation, params, done) {
+/** Asks the person where the class asks first, then the agent. */
+async function move(output, wish, tell) {
+  const { name } = output;
+  const agreed = classOf(output.class)?.asksFirst === true ? await agree(output, wish) : wish;
+  if (agreed === undefined) return;
+  tell({ words: say('sent'), ok: true });
+  tell(await ask('setActuator', { name, ...agreed }, say('done')));
+}
+
+/** Resolves with the wish and its time; with undefined when the person does not want it. */
+function agree({ name, title, class: of }, wish) {
+  const dialog = byId('ask');
+  const value = shown(wish.value, { class: of });
+  setText(byId('ask-title'), say('askTitle', { name: title, value }));
+  setText(byId('ask-words'), say('askWords'));
+  setText(byId('ask-yes'), say('askYes'));
+  const time = timeChoice(outputFacts(name) ?? {}, title);
+  time.value = wish.for ?? '';
+  byId('ask-time').replaceChildren(time);
+  dialog.returnValue = '';
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener(
+      'close',
+      () => resolve(dialog.returnValue === 'yes' ? { ...wish, for: time.value || undefined } : undefined),
+      { once: true },
+    );
+  });
+}
+
+/** Asks the agent for an operation; resolves with `{ ok, words }`. */
+export async function ask(operation, params, done) {
   try {
     const answer = await fetch('/api/operation', {
       method: 'POST',

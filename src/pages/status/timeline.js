@@ -162,13 +162,9 @@ function fillFacts(row, facts, event) {
 
 /** The output or the sensor that an event is of, where it is on the page. */
 function placeOf({ actuator, sensor }) {
-  const find = (className, name) =>
-    [...document.querySelectorAll(className)].find(({ dataset }) => dataset.name === name);
-  return actuator !== undefined
-    ? find('.actuator', actuator)
-    : sensor === undefined
-      ? undefined
-      : find('.sensor', sensor);
+  const find = (className, isIt) => [...document.querySelectorAll(className)].find(({ dataset }) => isIt(dataset));
+  if (actuator !== undefined) return find('.actuator', ({ name }) => name === actuator);
+  return sensor === undefined ? undefined : find('.sensor', ({ names }) => names.split('\n').includes(sensor));
 }
 
 function goTo(target) {

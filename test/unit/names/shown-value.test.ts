@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { shownText } from '../../../src/names/shown-text.ts';
 import { CLASSES, classOf, measuredClass } from '../../../src/pages/names/classes.js';
+import { ICONS } from '../../../src/pages/names/icons.js';
 import type { JsonValue } from '../../../src/values/json.ts';
 
 it.each<[JsonValue, string | undefined, string | undefined, string]>([
@@ -85,4 +86,10 @@ it('has a word for every class that is neither a number nor asks for nothing', (
     ...['pump', 'valve', 'heater', 'siren', 'lock'],
   ]);
   expect([classOf('constructor'), classOf(undefined)]).toEqual([undefined, undefined]);
+});
+
+it('has an icon for each class, and none that no class has', () => {
+  const used = new Set([...Object.values(CLASSES).map(({ icon }) => icon)]);
+  expect([...used].filter((icon) => ICONS[icon] === undefined)).toEqual([]);
+  expect(Object.keys(ICONS).filter((icon) => !used.has(icon))).toEqual([]);
 });

@@ -1,0 +1,62 @@
+// @ts-check
+/** Icons of the classes, as strokes on a square of 24 by 24. */
+
+const CIRCLE = 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z';
+const DROP = 'M12 3c4 5 6 8 6 11a6 6 0 0 1-12 0c0-3 2-6 6-11z';
+const BOX = 'M4 4h16v16H4z';
+const FAN = 'M12 12c-3-3-3-7 0-9 3 2 3 6 0 9zm0 0c4-1 7 1 8 4-3 2-7 0-8-4zm0 0c-1 4-5 6-8 4 1-3 4-5 8-4z';
+
+/** Paths by the name of the icon. @type {Readonly<Record<string, string>>} */
+export const ICONS = {
+  door: 'M6 21V3h12v18M3 21h18M14 12h1',
+  garage: 'M3 21V9l9-6 9 6v12M7 21v-9h10v9M7 15h10M7 18h10',
+  window: `${BOX}M12 4v16M4 12h16`,
+  motion: 'M13 5a1 1 0 1 0 0-2 1 1 0 0 0 0 2zM12 8l-2 5 4 3v5M10 13l-3 6M12 8l4 3h3M12 8L8 9l-1 3',
+  person: 'M12 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-5 3-7 8-7s8 2 8 7',
+  drop: DROP,
+  smoke: 'M5 20c0-3 3-3 3-6s-3-3-3-6M12 20c0-3 3-3 3-6s-3-3-3-6M19 20c0-3 2-3 2-6s-2-3-2-6',
+  gas: 'M12 3c1 4 5 6 5 11a5 5 0 0 1-10 0c0-2 1-4 2-5 0 2 1 3 2 3 1-3-1-5 1-9z',
+  shield: 'M12 3l8 3v6c0 5-4 8-8 9-4-1-8-4-8-9V6z',
+  vibration: 'M9 4h6v16H9zM4 8v8M20 8v8M1 10v4M23 10v4',
+  sound: 'M4 9h4l5-4v14l-5-4H4zM17 9c1 2 1 4 0 6M20 6c2 4 2 8 0 12',
+  battery: 'M3 8h16v8H3zM21 11v2M6 11v2M9 11v2M12 11v2',
+  motor: `${CIRCLE}M8 16V9l4 5 4-5v7`,
+  warning: 'M12 4L2 20h20zM12 10v4M12 17v1',
+  link: 'M10 14l4-4M8 12l-3 3a3 3 0 0 0 4 4l3-3M16 12l3-3a3 3 0 0 0-4-4l-3 3',
+  thermometer: 'M10 14V5a2 2 0 0 1 4 0v9a4 4 0 1 1-4 0zM12 9v8',
+  humidity: `${DROP}M9 15a3 3 0 0 0 3 3`,
+  gauge: 'M4 18a9 9 0 1 1 16 0M12 15l4-6M12 15v1',
+  sun: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1 1M18 18l1 1M5 19l1-1M18 6l1-1',
+  air: 'M3 9h10a3 3 0 1 0-3-3M3 14h15a3 3 0 1 1-3 3M3 19h7',
+  bolt: 'M13 2L5 14h6l-1 8 8-12h-6z',
+  meter: `${BOX}M7 8h10v4H7zM9 16h1M14 16h1`,
+  voltage: 'M3 5l6 14L15 5M17 12h5M19.5 9.5v5',
+  current: `${CIRCLE}M9 16l3-8 3 8M10 13h4`,
+  wave: 'M2 12c3-9 6-9 10 0s7 9 10 0',
+  angle: 'M4 20h16M4 20L16 5M11 20c0-3-1-5-3-6',
+  level: 'M5 3v18h14V3M5 13c3-2 4 2 7 0s4 2 7 0',
+  ruler: 'M2 8h20v8H2zM6 8v3M10 8v5M14 8v3M18 8v5',
+  flow: 'M2 8h20M2 16h20M6 12h11M14 9l3 3-3 3',
+  weight: 'M5 21l2-12h10l2 12zM12 9a3 3 0 1 0 0-6 3 3 0 0 0 0 6z',
+  speed: 'M4 18a9 9 0 1 1 16 0M12 14l5-4',
+  wind: 'M3 9h10a3 3 0 1 0-3-3M3 14h15a3 3 0 1 1-3 3',
+  rain: 'M7 13a4 4 0 0 1 0-8 5 5 0 0 1 10 1 3.5 3.5 0 0 1 0 7zM8 16l-1 4M12 16l-1 4M16 16l-1 4',
+  flask: 'M9 3h6M10 3v6L5 19c-1 1 0 2 1 2h12c1 0 2-1 1-2L14 9V3M8 15h8',
+  clock: `${CIRCLE}M12 7v5l3 3`,
+  disk: 'M4 6c0-4 16-4 16 0v12c0 4-16 4-16 0zM4 6c0 4 16 4 16 0M4 12c0 4 16 4 16 0',
+  network: 'M8 20V5M4 9l4-4 4 4M16 4v15M12 15l4 4 4-4',
+  signal: 'M4 20v-3M9 20v-7M14 20V9M19 20V4',
+  percent: 'M6 18L18 6M7 9a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM17 19a2 2 0 1 0 0-4 2 2 0 0 0 0 4z',
+  count: 'M9 4L7 20M17 4l-2 16M4 9h16M3 15h16',
+  pump: `${CIRCLE}M8 8l8 4-8 4z`,
+  fan: FAN,
+  light: 'M9 17c0-3-3-4-3-8a6 6 0 0 1 12 0c0 4-3 5-3 8zM9 20h6',
+  valve: 'M3 8l9 5-9 5zM21 8l-9 5 9 5zM12 13V5M8 5h8',
+  heater: 'M5 8v12M9.5 8v12M14.5 8v12M19 8v12M3 10h18M3 18h18M8 5c0-1 1-1 1-2M15 5c0-1 1-1 1-2',
+  cooler: 'M12 2v20M3 7l18 10M3 17L21 7M9 4l3 2 3-2M9 20l3-2 3 2',
+  switch: 'M12 3v9M7 6a8 8 0 1 0 10 0',
+  socket: `${CIRCLE}M9 10v3M15 10v3`,
+  siren: 'M6 18v-5a6 6 0 0 1 12 0v5zM4 21h16M12 3V2M4 6L3 5M20 6l1-1',
+  lock: 'M5 11h14v10H5zM8 11V7a4 4 0 0 1 8 0v4M12 15v2',
+  cover: 'M4 4h16M5 4v14h14V4M5 8h14M5 12h14M5 16h14M12 18v3',
+};

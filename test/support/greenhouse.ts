@@ -1,0 +1,293 @@
+/**
+ * A made-up greenhouse with a bad night behind it, whose answers are known: a sensor is silent, the tank is nearly empty, an alarm is on, a device
+ * waits, an update waits, a claim is open. Pictures and trials of the page show it.
+ */
+import { refusal } from '../../src/errors/agent-error.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import type { PageFacts } from '../../src/page-server/page-facts.ts';
+import { devicesSummary } from '../../src/status/shape/device-status.ts';
+import type { StatusView } from '../../src/status/status-view.ts';
+import type { TimelineEvent } from '../../src/timeline/event.ts';
+import { isJsonObject, type JsonObject } from '../../src/values/json.ts';
+import { attachedDevice } from './attached-device-status.ts';
+import { StatusBench, workingView } from './status-bench.ts';
+
+type Sensor = StatusView['sensors'][number];
+type Output = StatusView['actuators'][number];
+type Place = 'sensor' | 'key' | 'actuator';
+
+export const GREENHOUSE_PIN = '471199';
+const DEVICES = 12;
+const HOUR_MS = 3_600_000;
+const LIMITS = {} as PageFacts['outputs'][string]['limits'];
+const ON_OFF = { valueType: 'boolean', limits: LIMITS, operatorUntil: 'ruleChange', interlocks: [] } as const;
+
+export interface AskedOperation {
+  readonly name: string;
+  readonly params: JsonObject;
+}
+
+export class Greenhouse {
+  readonly bench: StatusBench;
+  /** What the page asked for. */
+  readonly asked: AskedOperation[] = [];
+  #pump = false;
+  #isAcknowledged = false;
+  #pumpForS = 0;
+
+  private constructor(bench: StatusBench) {
+    this.bench = bench;
+  }
+
+  static async open(port = 0): Promise<Greenhouse> {
+    const bench = await StatusBench.open({ pin: GREENHOUSE_PIN, port });
+    await bench.stop();
+    const site = new Greenhouse(bench);
+    bench.operations = { operations: new Map(), ask: async (name, params) => site.#answer(name, params as JsonObject) };
+    await bench.start();
+    bench.view = (nowMs, wallMs) => site.#view(nowMs, wallMs);
+    bench.facts = FACTS;
+    bench.events = nightOf(systemClock.wallMs());
+    bench.claim = async () => ({
+      secretKey: 'KQ7MV-2HXDR',
+      untilMs: Date.now() + 9 * 60_000,
+      code: ['101', '010', '101'],
+    });
+    return site;
+  }
+
+  #answer(name: string, params: JsonObject): JsonObject {
+    this.asked.push({ name, params });
+    if (name === 'acknowledgeAlarm') this.#isAcknowledged = true;
+    else if (name === 'setActuator' && params.name === 'pump') this.#pump = params.value === true;
+    else if (name === 'releaseActuator') this.#pump = false;
+    else throw refusal('actuators/interlock', 'the greenhouse has one pump');
+    this.#pumpForS = params.for === '2h' ? 7_200 : 0;
+    return isJsonObject(params) ? params : {};
+  }
+
+  #view(nowMs: number, wallMs: number): StatusView {
+    const base = workingView(nowMs, wallMs);
+    return {
+      ...base,
+      label: 'Greenhouse Dornbach',
+      deviceName: 'gw-dornbach-7',
+      startedAtMs: nowMs - 30 * HOUR_MS,
+      timelineSeq: NIGHT.length,
+      link: {
+        ...base.link,
+        usedBytes: 31_200_000,
+        monthlyBytes: 50_000_000,
+        todayBytes: 1_100_000,
+        forecastBytes: 56_100_000,
+        words: '31.2 MB of 50.0 MB this month',
+      },
+      firmware: {
+        ...base.firmware,
+        version: '1.2.3',
+        state: 'VERIFIED',
+        offered: 'turnstone 1.4.0',
+        error: 'the update to turnstone 1.4.0 waits: someone works on the machine, which is locked out',
+      },
+      alarms: [
+        {
+          sensor: 'coldRoom',
+          key: 'coldRoomTemperature',
+          unit: '°C',
+          class: 'temperature',
+          name: 'tooWarm',
+          label: 'Cold room too warm',
+          limit: 'above 5',
+          above: 5,
+          value: 7.2,
+          sinceMs: nowMs - 14 * 60_000,
+          moves: [],
+          ...(this.#isAcknowledged && { acknowledged: { by: 'page' as const, atMs: wallMs } }),
+        },
+      ],
+      alerts: [
+        'sensor roof fails: no answer at 0x76: is it connected?',
+        'the update to turnstone 1.4.0 waits: someone works on the machine, which is locked out',
+      ],
+      sensors: [...ownSensors(nowMs), ...meters(nowMs)],
+      actuators: this.#outputs(),
+      devices: devicesSummary(devices(nowMs)),
+    };
+  }
+
+  #outputs(): readonly Output[] {
+    const pump = this.#pump
+      ? {
+          value: true,
+          why: `on, because the operator (page) said so${this.#pumpForS === 0 ? '' : ', for 2 h'}`,
+          slots: [
+            { slot: 'operator', value: true, by: 'page', sinceS: 2 },
+            { slot: 'rule', value: false, rule: 'dryRun', label: 'Tank too low', sinceS: 5_400 },
+          ] as const,
+        }
+      : {
+          value: false,
+          why: 'off, because of the rule Tank too low',
+          slots: [{ slot: 'rule', value: false, rule: 'dryRun', label: 'Tank too low', sinceS: 5_400 }] as const,
+        };
+    return [
+      { name: 'pump', label: 'Irrigation pump', class: 'pump', kind: 'gpio-output', ...pump },
+      {
+        name: 'frost',
+        label: 'Frost heater',
+        class: 'heater',
+        kind: 'gpio-output',
+        value: true,
+        why: 'on, because of the rule Frost protection',
+        slots: [{ slot: 'rule', value: true, rule: 'frost', label: 'Frost protection', sinceS: 1_800 }],
+      },
+      {
+        name: 'lamp',
+        label: 'Light at the door',
+        class: 'light',
+        kind: 'gpio-output',
+        value: false,
+        why: 'off, its state for the start',
+        slots: [{ slot: 'base', value: false }],
+      },
+    ];
+  }
+}
+
+export const FACTS: PageFacts = {
+  mayControl: true,
+  sensors: {
+    coldRoom: {
+      source: 'I2C bus 1, address 0x44',
+      periodMs: 10_000,
+      readings: {
+        coldRoomTemperature: {
+          isReported: true,
+          deadband: 0.1,
+          alarms: [{ name: 'tooWarm', limit: 'above 5', above: 5, hysteresis: 0.5 }],
+        },
+      },
+    },
+  },
+  outputs: { pump: ON_OFF, frost: ON_OFF, lamp: ON_OFF },
+};
+
+function ownSensors(nowMs: number): readonly Sensor[] {
+  const one = readingAt(nowMs);
+  return [
+    {
+      name: 'coldRoom',
+      label: 'Cold room',
+      kind: 'sht3x',
+      state: 'ok',
+      readings: [one('coldRoomTemperature', 7.24, '°C'), one('coldRoomHumidity', 81.3, '%')],
+    },
+    {
+      name: 'boiler',
+      label: 'Boiler',
+      kind: 'onewire-ds18b20',
+      state: 'ok',
+      readings: [one('boilerTemperature', 61.31, '°C')],
+    },
+    {
+      name: 'roof',
+      label: 'Roof',
+      kind: 'bme280',
+      state: 'failing',
+      fault: 'no answer at 0x76: is it connected?',
+      failingSinceMs: nowMs - 3 * HOUR_MS,
+      readings: [],
+    },
+    { name: 'tank', label: 'Tank', kind: 'ads1115', state: 'ok', readings: [one('tankLevel', 6.2, '%')] },
+    {
+      name: 'door',
+      label: 'Door',
+      kind: 'gpio-input',
+      state: 'ok',
+      readings: [{ key: 'door', value: true, class: 'door', atMs: nowMs - 2_000 }],
+    },
+    {
+      name: 'pv',
+      label: 'Solar',
+      kind: 'modbus',
+      state: 'ok',
+      readings: [
+        one('pvPower', 1_234, 'W'),
+        one('pvEnergyTotal', 12_731.4, 'kWh'),
+        one('pvVoltage', 612.4, 'V'),
+        one('pvTemperature', 38.2, '°C'),
+      ],
+    },
+    {
+      name: 'machine',
+      kind: 'host',
+      state: 'ok',
+      readings: [
+        one('cpuPercent', 12.4, '%'),
+        one('memoryAvailableBytes', 2_100_000_000, 'By'),
+        one('diskUsedPercent', 17, '%'),
+      ],
+    },
+  ];
+}
+
+function meters(nowMs: number): readonly Sensor[] {
+  const one = readingAt(nowMs);
+  return Array.from({ length: DEVICES }, (_, at) => ({
+    name: `meter${at + 1}`,
+    kind: 'modbus',
+    state: 'ok' as const,
+    device: `meter${at + 1}`,
+    readings: [one('activePower', 137 * (at + 1), 'W'), one('importedEnergyTotal', 12_000 + 731 * at, 'kWh')],
+  }));
+}
+
+function devices(nowMs: number): Parameters<typeof devicesSummary>[0] {
+  return Array.from({ length: DEVICES }, (_, at) =>
+    attachedDevice({
+      name: `gw-dornbach-7 meter${at + 1}`,
+      label: `Tenant ${at + 1}`,
+      slots: [`meter${at + 1}`],
+      sinceMs: nowMs - 7_200_000,
+      lastAcceptedAtMs: nowMs - 1_000 * (at + 1),
+      ...(at === 6 ? { isBehind: true, heldEntries: 312, lastAcceptedAtMs: nowMs - 2 * HOUR_MS } : {}),
+    }),
+  );
+}
+
+function readingAt(nowMs: number) {
+  return (key: string, value: number, unit: string): Sensor['readings'][number] => ({
+    key,
+    value,
+    unit,
+    atMs: nowMs - 3_000,
+  });
+}
+
+type Told = readonly [time: string, kind: TimelineEvent['kind'], words: string, facts?: Partial<Record<Place, string>>];
+
+/** Times of last night, local. */
+const NIGHT: readonly Told[] = [
+  ['21:10', 'command', 'Somebody on the page set lamp: it is on.', { actuator: 'lamp' }],
+  ['21:40', 'command', 'Somebody on the page set lamp: it is off.', { actuator: 'lamp' }],
+  [
+    '01:12',
+    'rule',
+    'The rule Frost protection switched frost on: roof temperature was below 3 °C.',
+    { actuator: 'frost' },
+  ],
+  ['02:31', 'contact', 'The platform was not reached for 48 min: the name server did not answer.'],
+  ['03:05', 'alarm', 'The alarm Tank too low began: tank level was 9.8 %.', { sensor: 'tank', key: 'tankLevel' }],
+  ['03:05', 'rule', 'The rule Tank too low switched pump off.', { actuator: 'pump' }],
+  ['05:20', 'start', 'The agent started again after a power cut.'],
+];
+
+function nightOf(wallMs: number): readonly TimelineEvent[] {
+  const today = new Date(wallMs);
+  return NIGHT.map(([time, kind, words, facts = {}], at) => {
+    const [hours = 0, minutes = 0] = time.split(':').map(Number);
+    const day = today.getDate() - (hours > 12 ? 1 : 0);
+    const ts = new Date(today.getFullYear(), today.getMonth(), day, hours, minutes).getTime();
+    return { seq: at + 1, ts: Math.min(ts, wallMs - (NIGHT.length - at) * 60_000), kind, words, ...facts };
+  });
+}
