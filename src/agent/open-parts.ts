@@ -39,6 +39,7 @@ import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { sentSensors } from '../status/status-of.ts';
 import { sentCells } from '../telemetry/entry-digest.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { namedOutput } from '../timeline/named.ts';
 import { timelineQueryOf } from '../timeline/query.ts';
 import { tellersOf } from '../timeline/tellers.ts';
 import type { Timeline } from '../timeline/timeline.ts';
@@ -102,7 +103,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const { stateFolder: path, runFolder } = config;
   const stateFolder = await StateFolder.open({ path, runFolder, machine, alerts, onTaken: deps.restart });
   timeline.open(() => stateFolder.expectTaken());
-  const { onRuleEvent, onAlarm, onCommand, onReported } = tellersOf(timeline.tell, current);
+  const { onRuleEvent, onAlarm, onAlarmAcknowledged, onCommand, onReported } = tellersOf(timeline.tell, current);
   await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
   // The outputs report their start states, under the ids of their slots, before these two are open.
   let slotsNow: DeviceSlots | undefined;
@@ -180,6 +181,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         log,
         alerts,
         onCommand,
+        alarms: () => telemetry,
         hardware: () => hardware,
         firmware: () => firmware,
       }),
@@ -202,6 +204,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     clients,
     slots,
     onAlarm,
+    onAlarmAcknowledged,
     localTime: timeHere,
     link: link.uploads,
     onDurable: (entries) => {
@@ -268,6 +271,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       readNow: (name: string, either: AbortSignal) => sampler.readNow(name, either),
       asSent: sentBy(current),
     },
+    alarms: telemetry,
     outbox: kept,
     deliveries: {
       sent: (range, either) => sentCells(telemetry.outbox, range, either),
@@ -302,7 +306,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       clientRpc: (method, params, either) => self.deviceApi.clientRpc(method, params, either),
     },
   };
-  const door = { operations: operationsOf(operated), locked: () => actuators.lockout.locked, tell: timeline.tell };
+  const door = {
+    operations: operationsOf(operated),
+    locked: () => actuators.lockout.locked,
+    tell: timeline.tell,
+    namedOutput: (name: string) => namedOutput(current(), name),
+  };
   const methods = operationsFor({
     slot: undefined,
     config: current,

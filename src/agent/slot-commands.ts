@@ -11,12 +11,14 @@ import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts
 import type { Device, DeviceAtPlatform } from '../devices/device.ts';
 import type { DeviceNames } from '../devices/device-names.ts';
 import { gatewayName } from '../devices/self.ts';
+import { refusal } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import type { Log } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { Link } from '../link/link.ts';
+import type { AlarmsToSee } from '../operations/alarm-operations.ts';
 import { PollTurns } from '../platform/poll-turns.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
@@ -43,6 +45,8 @@ export interface SlotCommandsDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly firmware: Pick<FirmwareUpdates, 'ofSlot'>;
   readonly log: Log;
   readonly alerts: Alerts;
+  /** Alarms of all devices. */
+  readonly alarms: () => AlarmsToSee;
   /** Told of each command, with the device's name. */
   readonly onCommand?: (command: ToldCommand, device: string) => void;
 }
@@ -77,7 +81,14 @@ export async function openSlotCommands(
       log,
       alerts,
       locked,
-      methods: operationsFor({ slot, config, actuators, sampler, parts: {}, status: () => statusOf(deps) }),
+      methods: operationsFor({
+        slot,
+        config,
+        actuators,
+        sampler,
+        parts: { alarms: ownAlarms(deps) },
+        status: () => statusOf(deps),
+      }),
       polls: {
         rpc: polls.rpc ? { place: turns.place('rpc') } : undefined,
         attributes: polls.attributes ? { place: turns.place('attributes') } : undefined,
@@ -93,6 +104,17 @@ export async function openSlotCommands(
   return {
     run: (either) => runTogether([(own) => commands.run(own), (own) => updates.run(own)], either),
     close: () => commands.close(),
+  };
+}
+
+/** Alarms of its own sensors; it knows no others. */
+function ownAlarms({ config, settings, alarms }: SlotCommandsDeps): AlarmsToSee {
+  return {
+    acknowledgeAlarm: (choice, by) => {
+      const isOwn = config().sensors.some(({ name, device }) => name === choice.sensor && device === settings.name);
+      if (!isOwn) throw refusal('sensors/unknown', `there is no sensor ${choice.sensor}`);
+      return alarms().acknowledgeAlarm(choice, by);
+    },
   };
 }
 
@@ -156,7 +178,7 @@ function logOf({ log, device: { name: device } }: SlotCommandsDeps): Log {
 }
 
 export interface AllSlotCommandsDeps
-  extends Pick<SlotCommandsDeps, 'clock' | 'files' | 'config' | 'link' | 'log' | 'alerts' | 'onCommand'> {
+  extends Pick<SlotCommandsDeps, 'clock' | 'files' | 'config' | 'link' | 'log' | 'alerts' | 'alarms' | 'onCommand'> {
   readonly self: Parameters<typeof gatewayName>[0];
   readonly hardware: () => Pick<HardwareParts, 'actuators' | 'sampler'>;
   readonly firmware: () => SlotCommandsDeps['firmware'];

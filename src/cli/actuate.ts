@@ -4,6 +4,7 @@ import { formatDuration } from '../config/fields/quantity.ts';
 import { hasCode } from '../errors/agent-error.ts';
 import type { Answers } from '../operations/answers.ts';
 import { type JsonValue, stringifyJson } from '../values/json.ts';
+import type { AgentCalls } from './agent-calls.ts';
 import type { ActuateCall, RpcCall } from './commands/status.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
@@ -11,14 +12,19 @@ import { outputText } from './value-text.ts';
 
 /** @throws CommandError with exit code 2 for a call that names no value, or one beside `--release` or `--why`. */
 export async function actuate({ args: { name, value }, flags, agent, print }: ActuateCall): Promise<void> {
-  const { for: forMs, release = false, why = false, text = false } = flags;
+  const { for: forMs, release = false, why = false, text = false, json = false } = flags;
   const asked = [value !== '' || text, release, why].filter(Boolean).length;
   if (asked !== 1) throw usageError('one of a value, --release and --why is needed');
   if (forMs !== undefined && (release || why)) throw usageError('--for is for a value');
   const { ask } = await agent();
   if (why) {
     const answer = await ask('getActuator', { name });
-    return print.result(answer, () => `${name}: ${printable(answer.why)}\n${print.table(slotRows(answer), '  ')}`);
+    const called = json ? { name } : await namedOutput(ask, name);
+    const rows = slotRows(answer, called);
+    return print.result(
+      answer,
+      () => `${printable(called.name)}: ${printable(answer.why)}\n${print.table(rows, '  ')}`,
+    );
   }
   const time = forMs === undefined ? undefined : formatDuration(forMs);
   const answer = release
@@ -28,14 +34,27 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
         const nextStep = `turnstone actuate ${name} --why tells when it is known`;
         throw new CommandError(error.message, { exitCode: EXIT.outcomeUnknown, nextStep, cause: error });
       });
-  print.result(answer, () => `${name}: ${outputText(answer.value ?? 'unknown')}\n`);
+  const called = json ? { name } : await namedOutput(ask, name);
+  print.result(answer, () => `${printable(called.name)}: ${outputText(answer.value ?? 'unknown', called.class)}\n`);
+}
+
+interface CalledOutput {
+  readonly name: string;
+  readonly class?: string | undefined;
+}
+
+/** Returns how people call an output; its own name where the agent does not tell. */
+async function namedOutput(ask: AgentCalls['ask'], name: string): Promise<CalledOutput> {
+  const status = await ask('getStatus').catch(() => undefined);
+  const found = status?.actuators.find((one) => one.name === name);
+  return { name: found?.label ?? name, class: found?.class };
 }
 
 /** Returns the filled slots, the highest first, and below them the rules that have no say. */
-function slotRows({ slots, silent = [] }: Answers['getActuator']): string[][] {
+function slotRows({ slots, silent = [] }: Answers['getActuator'], called: CalledOutput): string[][] {
   const filled = slots.map(({ slot, value = null, rule, by }) => [
     String(slot),
-    outputText(value),
+    outputText(value, called.class),
     printable(String(rule ?? by ?? '')),
   ]);
   const others = silent.map(({ rule, why }) => ['silent', '', printable(`${String(rule)}: ${String(why)}`)]);

@@ -20,6 +20,7 @@ import { runProgram } from '../host/run-program.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
 import type { SafeStatesCall } from './commands/run.ts';
 import { CommandError } from './exit-code.ts';
+import { printable } from './printer.ts';
 import { outputText } from './value-text.ts';
 
 /** Below the time that the hook itself has. */
@@ -38,7 +39,10 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
     const marks = await PulseMarks.open(folders.runFolder, silentLog, { files: systemFiles, bootId: clock.bootId });
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(DEADLINE_MS)]);
     const outcomes = await setSafeStates(actuators, event, { ports, clock, runProgram, marks }, signal);
-    for (const { name, value, fault } of outcomes) print.write(`${name}: ${fault ?? `set to ${outputText(value)}`}\n`);
+    for (const { name, value, fault } of outcomes) {
+      const { label = name, class: kind } = actuators.find((one) => one.name === name) ?? {};
+      print.write(`${printable(label)}: ${fault ?? `set to ${outputText(value, kind)}`}\n`);
+    }
     for (const fault of faults) stderr.write(`turnstone: ${fault}\n`);
     const failed = outcomes.filter(({ fault }) => fault !== undefined).map(({ name }) => name);
     if (failed.length > 0) throw new CommandError(`not in their safe states: ${failed.join(', ')}`);

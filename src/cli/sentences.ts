@@ -4,6 +4,7 @@ export const SENTENCES = {
   run: 'run the agent in the foreground, as the service does',
   logs: 'show what the agent has logged, in words',
   timeline: 'show what happened: commands, rules, alarms, contact, updates, restarts',
+  alarms: 'list the alarms that are on, and acknowledge them',
   'check-config': 'check a configuration: every fault at once, with line, column and a hint',
   doctor: 'look at everything that keeps a gateway from working, and say what to do',
   diagnose: 'pack configuration, status, logs and the doctor’s report into one redacted archive',

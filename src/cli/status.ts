@@ -8,6 +8,7 @@ import {
   failureText,
   shortFingerprint,
 } from '../status/shape/agent-status.ts';
+import { seenText } from './alarms.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { kindText, outputText, readingText, shortAge, stateText } from './value-text.ts';
@@ -49,9 +50,12 @@ function alarmText(alarm: AlarmStatus, { nowMs, actuators }: Pick<AgentStatus, '
   const outputs = moves.map((one) => actuators.find((output) => output.name === one)?.label ?? one);
   const moved = moves.length === 0 ? '' : `; it moves ${outputs.join(', ')}`;
   const whose = device === undefined ? '' : ` of ${device}`;
-  const reading = `${nameText({ label: keyLabel, key })}${whose} is ${shownText(value, { key, unit: alarm.unit, class: alarm.class })}`;
+  const { above, below, unit, class: kind } = alarm;
+  const shown = shownText(value, { key, unit, class: kind, above, below });
+  const reading = `${nameText({ label: keyLabel, key })}${whose} is ${shown}`;
   const since = `${shortAge(nowMs - sinceMs)}${isFromStart ? ' or longer' : ''}`;
-  return printable(`${reading}, ${limit}${called}, for ${since}${moved}`);
+  const seen = alarm.acknowledged === undefined ? '' : `, ${seenText(alarm)}`;
+  return printable(`${reading}, ${limit}${called}, for ${since}${seen}${moved}`);
 }
 
 function platformText({ platform, nowMs }: AgentStatus, { green, red, yellow }: Style): string {

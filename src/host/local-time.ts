@@ -20,15 +20,20 @@ export interface Span {
 
 /** Local time by the wall clock: at a change of summer time minutes are left out, or come twice. @param timeZone default: the machine's. */
 export function localTime(epochMs: EpochMs, timeZone: string | undefined = machineZone()): LocalTime {
+  return localTimes(timeZone)(epochMs);
+}
+
+/** The same for many times, as the zone is looked up once. */
+export function localTimes(timeZone: string | undefined = machineZone()): (epochMs: EpochMs) => LocalTime {
   const two = '2-digit';
   const fields = { weekday: 'short', month: two, day: two, hour: two, minute: two, hourCycle: 'h23' } as const;
-  const parts = new Intl.DateTimeFormat('en-GB', {
-    ...fields,
-    timeZone,
-  }).formatToParts(epochMs);
-  const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((one) => one.type === type)?.value ?? '';
-  const weekday = part('weekday').toLowerCase() as Weekday;
-  return { time: `${part('hour')}:${part('minute')}`, date: `${part('month')}-${part('day')}`, weekday };
+  const format = new Intl.DateTimeFormat('en-GB', { ...fields, timeZone });
+  return (epochMs) => {
+    const parts = format.formatToParts(epochMs);
+    const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((one) => one.type === type)?.value ?? '';
+    const weekday = part('weekday').toLowerCase() as Weekday;
+    return { time: `${part('hour')}:${part('minute')}`, date: `${part('month')}-${part('day')}`, weekday };
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Names and values in English, for the terminal and for the sentences of the agent; a page makes its own of the same parts. */
 import type { StateWord } from '../pages/names/classes.js';
-import { partsText, shownParts } from '../pages/names/shown-value.js';
+import { partsBeside, partsText, SIGNIFICANT } from '../pages/names/shown-value.js';
 import { spelled } from '../pages/names/spelled.js';
 import type { JsonValue } from '../values/json.ts';
 
@@ -15,14 +15,15 @@ export interface Named {
 export interface NamedValue extends Named {
   readonly key?: string | undefined;
   readonly unit?: string | undefined;
+  /** Limit of an alarm, which the value is to be told from. */
+  readonly above?: number | undefined;
+  readonly below?: number | undefined;
 }
-
-/** More digits than this say nothing to people. */
-const SIGNIFICANT = 6;
 
 /** Returns a value with its unit: `21.2 °C`, `1.23 kW`, `1 h 5 min`, `open`, `unknown`. */
 export function shownText(value: JsonValue, of: NamedValue = {}): string {
-  return partsText(shownParts(value, of), { format, word: (word: StateWord | 'unknown') => word });
+  const parts = partsBeside(value, of.above ?? of.below, of);
+  return partsText(parts, { format, word: (word: StateWord | 'unknown') => word });
 }
 
 /** Returns the label, else the key in words. */

@@ -9,6 +9,7 @@ import type { LogLevel } from '../host/log.ts';
 import type { KeptRejected, KeptStatus, ResentRejected, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
+import type { SeenAlarm } from '../telemetry/acknowledgement.ts';
 import type { SentCell } from '../telemetry/entry-digest.ts';
 import type { TimelineAnswer } from '../timeline/query.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
@@ -52,6 +53,7 @@ export interface Answers {
   readonly pulse: OutputAnswer;
   readonly toggle: OutputAnswer;
   readonly readSensor: readonly ShownReading[];
+  readonly acknowledgeAlarm: readonly SeenAlarm[];
 
   readonly outboxStatus: KeptStatus;
   readonly outboxEntries: null;

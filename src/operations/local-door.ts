@@ -1,6 +1,7 @@
 /** Operations as somebody at the device asks for them: the socket and the page translate, and hold no rule of their own. */
 import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { valueWord } from '../host/value-word.ts';
+import type { NamedOutput } from '../timeline/named.ts';
 import type { TellTimeline } from '../timeline/timeline.ts';
 import { badRequest } from '../values/bad-request.ts';
 import { isJsonObject, type JsonValue } from '../values/json.ts';
@@ -15,6 +16,8 @@ export interface LocalDoorDeps {
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
   readonly tell: TellTimeline;
+  /** An output in a sentence; its name and on or off where this is left out. */
+  readonly namedOutput?: (name: string) => NamedOutput;
 }
 
 export interface LocalDoor {
@@ -27,7 +30,8 @@ export interface LocalDoor {
   ask(name: string, params: JsonValue, signal: AbortSignal, emit?: Emit): Promise<JsonValue>;
 }
 
-export function openLocalDoor(asker: LocalAsker, { operations, locked, tell }: LocalDoorDeps): LocalDoor {
+export function openLocalDoor(asker: LocalAsker, deps: LocalDoorDeps): LocalDoor {
+  const { operations, locked } = deps;
   const own = new Map(operations.filter((one) => mayAsk(asker, one)).map((operation) => [operation.name, operation]));
   return {
     operations: own,
@@ -41,7 +45,7 @@ export function openLocalDoor(asker: LocalAsker, { operations, locked, tell }: L
         expectUnlocked(operation, params, { asker, locked });
         return await operation.run(params, { asker, note: operation.prepare?.(params, asker), signal, emit });
       };
-      return movement === undefined ? await answer() : await toldMovement(asker, movement, answer, tell);
+      return movement === undefined ? await answer() : await toldMovement(asker, movement, answer, deps);
     },
   };
 }
@@ -56,18 +60,23 @@ async function toldMovement(
   asker: LocalAsker,
   { actuator, did, value: wanted }: AskedMovement,
   move: () => Promise<JsonValue>,
-  tell: TellTimeline,
+  { tell, namedOutput = plainOutput }: LocalDoorDeps,
 ): Promise<JsonValue> {
   const { by, who } = WHO[asker];
+  const output = namedOutput(actuator);
   try {
     const state = await move();
     const value = isJsonObject(state) ? state.value : undefined;
-    tell({ kind: 'command', by, actuator, value, words: `${who} ${did} ${actuator}: it is ${valueWord(value)}.` });
+    tell({ kind: 'command', by, actuator, value, words: `${who} ${did} ${output.name}: it is ${output.text(value)}.` });
     return state;
   } catch (error) {
     const how = hasCode(error, 'actuators/outcome-unknown') ? 'the answer did not come' : 'it was refused';
-    const wish = wanted === undefined ? actuator : `${actuator} to be ${valueWord(wanted)}`;
+    const wish = wanted === undefined ? output.name : `${output.name} to be ${output.text(wanted)}`;
     tell({ kind: 'command', by, actuator, words: `${who} wanted ${wish}, and ${how}: ${messageOf(error)}.` });
     throw error;
   }
+}
+
+function plainOutput(name: string): NamedOutput {
+  return { name, text: valueWord };
 }

@@ -1,5 +1,6 @@
 /** The one table of what may be asked of an agent: what is declared beside it, joined to what it works on. */
 
+import { ALARM_OPERATIONS } from './alarm-operations.ts';
 import { CREDENTIAL_OPERATIONS } from './credential-operations.ts';
 import { DELIVERY_OPERATIONS } from './delivery-operations.ts';
 import { DEVICE_OPERATIONS } from './device-operations.ts';
@@ -19,6 +20,7 @@ import { TIMELINE_OPERATIONS } from './timeline-operations.ts';
 const TABLE = {
   status: STATUS_OPERATIONS,
   sensors: SENSOR_OPERATIONS,
+  alarms: ALARM_OPERATIONS,
   outbox: OUTBOX_OPERATIONS,
   deliveries: DELIVERY_OPERATIONS,
   settings: SETTING_OPERATIONS,

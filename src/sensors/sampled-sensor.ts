@@ -38,6 +38,7 @@ export class SampledSensor {
   readonly #refusals: Refusals;
   #failuresInARow = 0;
   #lastReadAtMs: number | undefined;
+  #failingSinceMs: number | undefined;
   #grid: ReadGrid | undefined;
   /** Beside its grid. */
   #isDue = false;
@@ -106,6 +107,7 @@ export class SampledSensor {
       periodMs,
       readings: [...this.#latest.values()],
       ...(this.#lastReadAtMs !== undefined && { lastReadAtMs: this.#lastReadAtMs }),
+      ...(this.#failingSinceMs !== undefined && { failingSinceMs: this.#failingSinceMs }),
       ...(error !== undefined && { error: { code: error.code, message: error.message } }),
       refused: error !== undefined ? [] : this.#refusals.list(),
       reads: this.#reads,
@@ -205,7 +207,7 @@ export class SampledSensor {
 
   #deliver(readings: readonly Reading[], refused: readonly Refusal[] = []): void {
     if (this.#closing.signal.aborted) return;
-    this.#lastReadAtMs = this.#deps.clock.monotonicMs();
+    if (readings.length > 0) this.#lastReadAtMs = this.#deps.clock.monotonicMs();
     const samples = this.#stamp(readings);
     for (const sample of samples) this.#latest.set(sample.key, sample);
     keepAtMost(this.#latest, MAX_SHOWN);
@@ -236,6 +238,7 @@ export class SampledSensor {
     this.#backoff.reset();
     const worksAgain = this.#error !== undefined;
     this.#error = undefined;
+    this.#failingSinceMs = undefined;
     this.#told = undefined;
     if (worksAgain) this.#deps.log.info({ sensor: this.entry.name }, 'the sensor works again');
     const givesOther = this.#refusals.recordRefusals(refused);
@@ -246,6 +249,7 @@ export class SampledSensor {
   #failed(cause: unknown): void {
     const error = cause instanceof AgentError ? cause : sensorFault('failed', messageOf(cause), cause);
     this.#error = error;
+    this.#failingSinceMs ??= this.#deps.clock.monotonicMs();
     this.#told ??= new ToldReason(this.#deps.clock);
     this.#failures += 1;
     this.#failuresInARow += 1;

@@ -23,6 +23,8 @@ export interface SensorState {
   readonly readings: readonly Sample[];
   /** ms since boot of the newest reading. */
   readonly lastReadAtMs?: number;
+  /** ms since boot of the first failure in a row; absent while it does not fail. */
+  readonly failingSinceMs?: number;
   /** Why it fails. */
   readonly error?: { readonly code: string; readonly message: string };
   /** Values that the last read could not give beside its readings, and why. */

@@ -20,6 +20,7 @@ import type {
   SensorStatus,
 } from './shape/agent-status.ts';
 import { type DeviceStatus, deviceAlerts, devicesSummary, type SharedOutbox } from './shape/device-status.ts';
+import { sinceWords } from './since-words.ts';
 
 type Known = Omit<
   AgentStatus,
@@ -201,7 +202,8 @@ export function sentSensors(
   }));
 }
 
-function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
+function sensorStatus(sensor: SensorState): SensorStatus {
+  const { name, kind, state, error, refused, readings, failingSinceMs, lastReadAtMs } = sensor;
   const byReason = Map.groupBy(refused, ({ message }) => message);
   const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
   const fault = error?.message ?? missing.join('; ');
@@ -210,6 +212,8 @@ function sensorStatus({ name, kind, state, error, refused, readings }: SensorSta
     kind,
     state: state === 'working' ? ('ok' as const) : state,
     fault: fault || undefined,
+    failingSinceMs,
+    lastReadMs: failingSinceMs === undefined ? undefined : lastReadAtMs,
     readings: readings.map(({ key, value, unit, monotonicMs }) => ({ key, value, unit, atMs: monotonicMs })),
   };
 }
@@ -222,7 +226,8 @@ function alarmsOf({ alarms = [], sensors, actuators, config }: StatusSources): r
   const configured = new Map(config?.sensors.map((one) => [one.name, one]));
   const states = new Map(sensors.map((one) => [one.name, one]));
   return alarms
-    .map(({ sensor, key, reading, name, label, above, below, equal, limit, value, sinceMs, isFromStart }) => {
+    .map((alarm) => {
+      const { sensor, key, reading, name, label, above, below, equal, limit, value, sinceMs, isFromStart } = alarm;
       const rules = (config?.rules ?? []).filter((rule) =>
         readingsOf(rule).some((one) => one.sensor === sensor && one.key === key),
       );
@@ -247,14 +252,28 @@ function alarmsOf({ alarms = [], sensors, actuators, config }: StatusSources): r
         value,
         sinceMs,
         isFromStart,
+        acknowledged: alarm.acknowledged,
         moves: [...new Set(moves)],
       };
     })
     .sort((one, other) => one.sinceMs - other.sinceMs);
 }
 
+function failingAlerts(
+  failing: readonly SensorStatus[],
+  status: Pick<AgentStatus, 'timeSynchronised' | 'nowMs' | 'wallMs'>,
+): readonly string[] {
+  if (failing.length === 0) return [];
+  const since = sinceWords(status);
+  return failing.map(
+    ({ name, failingSinceMs, fault = 'no reason given' }) => `sensor ${name} fails${since(failingSinceMs)}: ${fault}`,
+  );
+}
+
 /** Returns alerts in words, beside those that the parts raised themselves. */
-function derivedAlerts(status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuators' | 'timeSynchronised'>): string[] {
+function derivedAlerts(
+  status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuators' | 'timeSynchronised' | 'nowMs' | 'wallMs'>,
+): string[] {
   const { outbox, sensors, actuators, timeSynchronised } = status;
   const { fault, unreadSegments, hangingReadMs, missingBytes, untimedEntries } = outbox;
   const failing = sensors.filter(({ state }) => state === 'failing');
@@ -272,7 +291,7 @@ function derivedAlerts(status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuato
     untimedEntries !== undefined &&
       `${untimedEntries} readings of earlier starts wait for their time: the clock was not right then, and what is known leaves too much room; outbox.timeUncertain: send sends them marked, outbox.maxAge drops them`,
     !timeSynchronised && 'the clock is not synchronised; readings wait until their time is known',
-    ...failing.map((sensor) => `sensor ${sensor.name} fails: ${sensor.fault ?? 'no reason given'}`),
+    ...failingAlerts(failing, status),
     ...partly.map((sensor) => `sensor ${sensor.name} gives ${sensor.fault}`),
     ...stuck.map((actuator) => `actuator ${actuator.name}: ${actuator.fault}`),
   ];

@@ -8,6 +8,7 @@ import { partsOf } from '../config/keys/rule-parts.ts';
 import type { ConditionConfig, KeyRulesConfig } from '../config/schema/agent-config.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import type { JsonValue } from '../values/json.ts';
+import type { AcknowledgedAlarm, Acknowledgement } from './acknowledgement.ts';
 
 /** A condition of the key's own value; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;
@@ -31,6 +32,8 @@ export interface RaisedAlarm {
   readonly sinceMs: number;
   /** Raised by the first value since the start: it may have been on before. */
   readonly isFromStart?: true | undefined;
+  /** Who has seen it, and when; absent until somebody acknowledges it. */
+  readonly acknowledged?: Acknowledgement | undefined;
 }
 
 /** Circumstances of a value. */
@@ -39,6 +42,8 @@ interface Moment {
   readonly atMs?: number;
   /** Names of the alarms that were on before the first value. */
   readonly stood?: readonly string[];
+  /** Those of them that were acknowledged. */
+  readonly acknowledged?: readonly AcknowledgedAlarm[];
   /** Undefined while the clock is not known to be right: hours, weekdays and dates count as so then. Asked for by those alone. */
   readonly localTime?: (() => LocalTime | undefined) | undefined;
 }
@@ -66,7 +71,7 @@ export class AlarmThresholds {
   evaluate(
     value: JsonValue,
     thresholds: readonly Threshold[],
-    { atMs = 0, stood = [], localTime }: Moment = {},
+    { atMs = 0, stood = [], acknowledged = [], localTime }: Moment = {},
   ): string | undefined {
     const before = this.#raised;
     const raised = new Map<string, RaisedAlarm>();
@@ -82,7 +87,17 @@ export class AlarmThresholds {
       const isFromStart = before === undefined ? (true as const) : undefined;
       if (known !== undefined) raised.set(name, { ...known, name, label, above, below, equal, limit });
       else if (atMs - sinceMs >= forMs || (before === undefined && stood.includes(name)))
-        raised.set(name, { name, label, above, below, equal, limit, sinceMs: atMs, isFromStart });
+        raised.set(name, {
+          name,
+          label,
+          above,
+          below,
+          equal,
+          limit,
+          sinceMs: atMs,
+          isFromStart,
+          acknowledged: before === undefined ? acknowledgementOf(name, acknowledged) : undefined,
+        });
       else passedSince.set(name, sinceMs);
     }
     this.#passedSince = passedSince;
@@ -94,6 +109,16 @@ export class AlarmThresholds {
     this.#thresholds = thresholds;
     if (!isNew) return undefined;
     return raised.size === 0 ? ALARM_CLEAR : [...raised.keys()].join(', ');
+  }
+
+  /** Marks these alarms, where they are on and not acknowledged yet. Returns those that it marked. */
+  acknowledge(names: readonly string[], acknowledged: Acknowledgement): readonly RaisedAlarm[] {
+    const marked = this.raised.flatMap((alarm) =>
+      alarm.acknowledged === undefined && names.includes(alarm.name) ? [{ ...alarm, acknowledged }] : [],
+    );
+    const byName = new Map(marked.map((alarm) => [alarm.name, alarm]));
+    this.#raised = new Map(this.raised.map((alarm) => [alarm.name, byName.get(alarm.name) ?? alarm]));
+    return marked;
   }
 
   /** Returns what a changed threshold without a name of its own was called before: the one in its place, on its side. */
@@ -109,6 +134,11 @@ export class AlarmThresholds {
 /** True when an alarm may begin or end with a value that is no number. */
 export function comparesAnything(threshold: Threshold): boolean {
   return partsOf(conditionOf(threshold)).some(({ condition }) => condition.equal !== undefined);
+}
+
+function acknowledgementOf(name: string, acknowledged: readonly AcknowledgedAlarm[]): Acknowledgement | undefined {
+  const found = acknowledged.find((one) => one.name === name);
+  return found && { by: found.by, atMs: found.atMs };
 }
 
 function nameOf(threshold: Threshold): string {

@@ -9,9 +9,10 @@
  */
 
 import { leastChange } from '../config/fields/key-rules.ts';
-import { alarmKey } from '../config/keys/added-keys.ts';
+import { acknowledgedKeyOf, alarmKey } from '../config/keys/added-keys.ts';
 import { keptText, rounded } from '../config/keys/sent-reading.ts';
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
+import { type AgentError, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
@@ -19,6 +20,13 @@ import type { Sample } from '../sensors/kind/sensor.ts';
 import type { JsonValue } from '../values/json.ts';
 import { jsonEqual } from '../values/json.ts';
 import { SELF } from '../values/self.ts';
+import {
+  type Acknowledger,
+  type AlarmChoice,
+  acknowledgedOf,
+  acknowledgedText,
+  type ToldAcknowledgement,
+} from './acknowledgement.ts';
 import { alarmChange, type StandingAlarm, type ToldAlarm } from './alarm-change.ts';
 import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, comparesAnything, type Threshold } from './alarm-thresholds.ts';
 import { placeOf, placeText, type StandingStates, type StateOwner, type StatePlace } from './standing-states.ts';
@@ -44,6 +52,8 @@ export interface DeadbandRulesDeps {
   readonly deviceOf?: (sensor: string) => string;
   /** Told of alarms that are new with a value, or over; of one that stood before a restart once it is over. */
   readonly onAlarm?: (alarm: ToldAlarm) => void;
+  /** Told of alarms that somebody acknowledges now. */
+  readonly onAlarmAcknowledged?: (told: ToldAcknowledgement) => void;
   /** Where entries go. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -100,9 +110,52 @@ export class DeadbandRules {
     );
   }
 
+  /**
+   * Marks alarms as seen, reports that, and returns those of the choice that are on now. One that is acknowledged already stays as it is.
+   * @throws AgentError `alarms/not-on` (drop) when none of the choice is on.
+   */
+  acknowledge({ sensor, key, name }: AlarmChoice, by: Acknowledger): readonly StandingAlarm[] {
+    const isMeant = (alarm: StandingAlarm): boolean =>
+      alarm.sensor === sensor && alarm.key === key && (name === undefined || alarm.name === name);
+    const meant = this.alarms().filter(isMeant);
+    if (meant.length === 0) throw this.#notOn({ sensor, key, name });
+    const atMs = this.#deps.clock.wallMs();
+    const names = meant.map((alarm) => alarm.name);
+    for (const reading of new Set(meant.map((alarm) => alarm.reading))) {
+      const state = this.#states.get(`${sensor}\n${reading}`);
+      const marked = state?.thresholds.acknowledge(names, { by, atMs }) ?? [];
+      if (state === undefined || marked.length === 0) continue;
+      const { place, thresholds } = state;
+      const alarms = thresholds.raised;
+      const acknowledged = acknowledgedOf(alarms);
+      this.#deps.standing?.note(
+        placeText(alarmOf(place)),
+        { sensor, reading, alarms: alarms.map((alarm) => alarm.name), acknowledged },
+        true,
+      );
+      const { bootId } = this.#deps.clock;
+      const monotonicMs = this.#deps.clock.monotonicMs();
+      const value = acknowledgedText(acknowledged);
+      this.#deps.report([{ ...acknowledgementOf(place), value, bootId, monotonicMs, class: 'alarm' }]);
+      this.#deps.onAlarmAcknowledged?.({ ...place, sensor, reading, by, alarms: marked });
+    }
+    return this.alarms().filter(isMeant);
+  }
+
   /** Reports changes that still wait for their interval, and ends the timers. */
   close(): void {
     for (const state of this.#states.values()) this.#reportWaiting(state);
+  }
+
+  /** Names the alarms that are on, as the one that was meant may have another key or name. */
+  #notOn({ sensor, key, name }: AlarmChoice): AgentError {
+    const others = this.alarms().filter((alarm) => alarm.sensor === sensor);
+    const on = others.map((alarm) => `${alarm.key}: ${alarm.name}`).join('; ');
+    const meant = name === undefined ? key : `${key} with the name ${name}`;
+    return refusal(
+      'alarms/not-on',
+      `no alarm of ${meant} is on at sensor ${sensor}; ${on === '' ? 'it has none on' : `on are ${on}`}`,
+    );
   }
 
   #identify(sample: Sample): void {
@@ -124,6 +177,7 @@ export class DeadbandRules {
     const alarmPlace = placeText(alarmOf(place));
     const owner = { sensor: sample.sensor, reading: sample.key };
     const stood = this.#deps.standing?.alarmsOf(alarmPlace, owner) ?? [];
+    const acknowledgedBefore = this.#deps.standing?.acknowledgedOf(alarmPlace, owner) ?? [];
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const before = state.thresholds.raised;
     const alarm =
@@ -131,6 +185,7 @@ export class DeadbandRules {
         ? state.thresholds.evaluate(value, rules.alarms ?? [], {
             atMs: sample.monotonicMs,
             stood,
+            acknowledged: acknowledgedBefore,
             localTime: this.#deps.localTime,
           })
         : undefined;
@@ -142,10 +197,19 @@ export class DeadbandRules {
       // That all is well, said for the first time, is no alarm.
       const entry = toEntry(sample, place, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
       const alarms = state.thresholds.raised.map(({ name }) => name);
-      this.#deps.standing?.note(alarmPlace, { ...owner, alarms }, alarms.length > 0);
+      const acknowledged = acknowledgedOf(state.thresholds.raised);
+      const isAcknowledged = acknowledged.length > 0;
+      this.#deps.standing?.note(
+        alarmPlace,
+        { ...owner, alarms, acknowledged: isAcknowledged ? acknowledged : undefined },
+        alarms.length > 0,
+      );
+      const hasAcknowledged = isAcknowledged || acknowledgedBefore.length > 0 || acknowledgedOf(before).length > 0;
+      const seen = { ...entry, ...acknowledgementOf(place), value: acknowledgedText(acknowledged) };
       const tooMany = this.#deps.standing?.takeTooMany() ?? [];
       const forgotten = tooMany.map((gone) => toEntry(sample, placeOf(gone), ALARM_REMOVED, 'alarm'));
-      return [...over, entry, { ...entry, ...alarmOf(place), value: alarm }, ...forgotten];
+      const told = { ...entry, ...alarmOf(place), value: alarm };
+      return [...over, entry, told, ...(hasAcknowledged ? [seen] : []), ...forgotten];
     }
     return [...over, ...this.#worthReporting(sample, keptText(value, rules.asText), state, rules)];
   }
@@ -158,9 +222,10 @@ export class DeadbandRules {
     standing.seen(alarmPlace);
     const others = standing.takeOthersOf(sample.sensor, sample.key, alarmPlace);
     const isWatched = rules.report !== false && (rules.alarms ?? []).length > 0;
-    const unwatched = !isWatched && standing.has(alarmPlace) ? [alarmPlace] : [];
-    for (const gone of unwatched) {
-      standing.note(gone, { sensor: sample.sensor }, false);
+    const isGone = !isWatched && standing.has(alarmPlace);
+    const unwatched = isGone ? standing.toldWith(alarmPlace) : [];
+    if (isGone) {
+      standing.note(alarmPlace, { sensor: sample.sensor }, false);
       state.thresholds = new AlarmThresholds();
     }
     // A state that was told before its device was known is that device's, and goes on.
@@ -227,6 +292,11 @@ export class DeadbandRules {
 
 function alarmOf({ device, key }: StatePlace): StatePlace {
   return { device, key: alarmKey(key) };
+}
+
+function acknowledgementOf(place: StatePlace): StatePlace {
+  const { device, key } = alarmOf(place);
+  return { device, key: acknowledgedKeyOf(key) };
 }
 
 function isNumber(value: JsonValue): value is number | bigint {

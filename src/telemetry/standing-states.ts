@@ -3,10 +3,13 @@
  * for what nobody will speak of again: what was taken out of the configuration would be "failing" there for ever.
  */
 
+import { isDeepStrictEqual } from 'node:util';
+import { acknowledgedKeyOf } from '../config/keys/added-keys.ts';
 import type { Clock } from '../host/clock.ts';
 import type { StateFile } from '../store/state-file.ts';
 import { isJsonObject, type JsonObject, jsonOf } from '../values/json.ts';
 import { SELF } from '../values/self.ts';
+import { type AcknowledgedAlarm, keptAcknowledgements } from './acknowledgement.ts';
 
 export const STANDING_STATES_FORMAT = { format: 'turnstone/standing-states', version: 1 } as const;
 
@@ -20,6 +23,8 @@ export interface StateOwner {
 interface StandingState extends StateOwner {
   /** Names of the alarms of a reading that are on. */
   readonly alarms?: readonly string[] | undefined;
+  /** Those of them that somebody acknowledged; absent while nobody did. */
+  readonly acknowledged?: readonly AcknowledgedAlarm[] | undefined;
 }
 
 /** Where the platform has a state: under a key of a device. */
@@ -94,6 +99,17 @@ export class StandingStates {
     return (known !== undefined && isSame(known, owner) ? known.alarms : undefined) ?? [];
   }
 
+  /** Returns the acknowledgements of alarms that this reading has told under a key. */
+  acknowledgedOf(key: string, owner: StateOwner): readonly AcknowledgedAlarm[] {
+    const known = this.#standing.get(key);
+    return (known !== undefined && isSame(known, owner) ? known.acknowledged : undefined) ?? [];
+  }
+
+  /** Returns a key, and that of its acknowledgement where the platform was told of one: both are over together. */
+  toldWith(key: string): readonly string[] {
+    return (this.#standing.get(key)?.acknowledged ?? []).length === 0 ? [key] : [key, acknowledgedKeyOf(key)];
+  }
+
   /** Keys of a reading's earlier names. They are forgotten here: the caller tells that they are over. */
   takeOthersOf(sensor: string, reading: string, key: string): readonly string[] {
     if (this.#standing.size === 0) return [];
@@ -121,9 +137,10 @@ export class StandingStates {
   }
 
   #forget(keys: readonly string[]): readonly string[] {
+    const told = keys.flatMap((key) => this.toldWith(key));
     for (const key of keys) this.#standing.delete(key);
     if (keys.length > 0) this.#save();
-    return keys;
+    return told;
   }
 
   /** Saves what is not saved yet. */
@@ -145,14 +162,19 @@ function isSame(one: StateOwner, other: StateOwner): boolean {
   return one.sensor === other.sensor && one.reading === other.reading;
 }
 
-function isAlike({ alarms = [] }: StandingState, { alarms: others = [] }: StandingState): boolean {
-  return alarms.length === others.length && alarms.every((name) => others.includes(name));
+function isAlike(one: StandingState, other: StandingState): boolean {
+  const [{ alarms = [], acknowledged = [] }, { alarms: others = [], acknowledged: otherwise = [] }] = [one, other];
+  const hasSameAlarms = alarms.length === others.length && alarms.every((name) => others.includes(name));
+  return hasSameAlarms && isDeepStrictEqual(acknowledged, otherwise);
 }
 
 function stateOf([key, state]: [string, JsonObject[string]]): [string, StandingState][] {
   if (!isJsonObject(state) || typeof state.sensor !== 'string') return [];
   const { sensor, reading, alarms } = state;
+  const acknowledged = keptAcknowledgements(state.acknowledged);
   if (typeof reading !== 'string') return [[key, { sensor }]];
   const names = Array.isArray(alarms) ? alarms.filter((name) => typeof name === 'string') : [];
-  return [[key, { sensor, reading, alarms: names }]];
+  return [
+    [key, { sensor, reading, alarms: names, acknowledged: acknowledged.length === 0 ? undefined : acknowledged }],
+  ];
 }

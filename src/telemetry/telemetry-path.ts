@@ -18,6 +18,7 @@ import type { Sample } from '../sensors/kind/sensor.ts';
 import { StateFile } from '../store/state-file.ts';
 import type { JsonValue } from '../values/json.ts';
 import { SELF } from '../values/self.ts';
+import type { Acknowledger, AlarmChoice, SeenAlarm, ToldAcknowledgement } from './acknowledgement.ts';
 import type { StandingAlarm, ToldAlarm } from './alarm-change.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
@@ -59,6 +60,7 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
   readonly observe?: (sensor: string, key: string, value: JsonValue | undefined) => void;
   readonly onAlarm?: (alarm: ToldAlarm) => void;
+  readonly onAlarmAcknowledged?: (told: ToldAcknowledgement) => void;
   /** Local time for alarms with hours; undefined while the clock is not known to be right. */
   readonly localTime?: DeadbandRulesDeps['localTime'];
   /** Told of entries once they have arrived or are durable; the demo's second account. */
@@ -105,6 +107,7 @@ export class TelemetryPath {
       report: (entries) => void this.append(entries),
       standing: this.#standing,
       onAlarm: deps.onAlarm,
+      onAlarmAcknowledged: deps.onAlarmAcknowledged,
       localTime: deps.localTime,
       identify: ({ sensor, key, value, isPart }) => {
         if (isPart !== true) deps.slots?.observe(sensor, key, value);
@@ -169,6 +172,15 @@ export class TelemetryPath {
   /** Readings from the sampler. */
   take(samples: readonly Sample[]): void {
     this.#rules.take(samples);
+  }
+
+  /** Marks alarms of the choice as seen; returns each with who saw it first. @throws AgentError `alarms/not-on` (drop). */
+  acknowledgeAlarm(choice: AlarmChoice, by: Acknowledger): readonly SeenAlarm[] {
+    return this.#rules
+      .acknowledge(choice, by)
+      .flatMap(({ sensor, key, name, acknowledged }) =>
+        acknowledged === undefined ? [] : [{ sensor, key, name, acknowledged }],
+      );
   }
 
   /** A sensor's failing and mending is telemetry too: `<sensor>_state`. */

@@ -36,7 +36,7 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
   const config = { sensors: [], actuators: [], rules: [RULE] } as unknown as ReturnType<
     Parameters<typeof tellersOf>[1]
   >;
-  const { onCommand, onRuleEvent, onAlarm, onReported } = tellersOf(tell, () => config);
+  const { onCommand, onRuleEvent, onAlarm, onAlarmAcknowledged, onReported } = tellersOf(tell, () => config);
   onCommand({ method: 'setFan', params: true, reply: { result: { name: 'fan', value: true } } });
   onCommand({ method: 'pulse', params: {}, reply: { result: { name: 'fan', value: true, pulsing: true } } }, 'meter');
   onCommand({
@@ -87,6 +87,16 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
     device: undefined,
   });
   expect(words()).toEqual(['Alarm: Temperature is 41.5, above 40.', 'The alarm is over: Temperature is 41.5 (cold).']);
+  const alarm = { sensor: 'roof', key: 'temperature', reading: 'temperature', device: 'meter', alarms: limits.raised };
+  for (const by of ['platform', 'local', 'page'] as const) onAlarmAcknowledged({ ...alarm, by });
+  expect(told[0]).toMatchObject({ kind: 'alarm', sensor: 'roof', key: 'temperature', device: 'meter', by: 'platform' });
+  expect(words()).toEqual([
+    'The platform acknowledged the alarm: Temperature, above 40.',
+    'A person at the device acknowledged the alarm: Temperature, above 40.',
+    'Somebody on the page acknowledged the alarm: Temperature, above 40.',
+  ]);
+  onCommand({ method: 'acknowledgeAlarm', params: { name: 'hot' }, reply: { result: [] } });
+  expect([told[0]?.actuator, words()]).toEqual([undefined, ['The platform called acknowledgeAlarm.']]);
   const update = { title: 'turnstone', version: '2', from: '1', startedAtMs: 0, reason: 'no contact within its trial' };
   for (const reported of ['DOWNLOADING', 'DOWNLOADED', 'UPDATED', 'FAILED'])
     onReported('firmware', { running: '1', state: 'idle', history: [], reported, update });
@@ -195,6 +205,32 @@ it('tells what a person at the device moves, and what is refused to them', async
     'A person at the device set pump: it is 3.',
     'A person at the device released pump: it is 0.',
     'A person at the device wanted pump to be 9, and it was refused: pump goes up to 5.',
+  ]);
+});
+
+it('calls an output that a person moves as its label does, and its states by its class', async () => {
+  const { tell, told, words } = teller();
+  const actuators = [{ name: 'heater', label: 'Boiler', class: 'heater' }] as never;
+  const { ask } = outputDoor(
+    'page',
+    {
+      settings: (name) => relaySettings(name),
+      check: (_name, value) => {
+        if (value === true) throw new Error('it is too hot');
+        return value as boolean;
+      },
+      set: async () =>
+        ({ name: 'heater', value: false, desired: undefined, by: 'page', pulsing: false, fault: undefined }) as never,
+    },
+    tell,
+    { namedOutput: (name) => namedOutput({ actuators }, name) },
+  );
+  await ask('setActuator', { name: 'heater', value: false }, signal);
+  await expect(ask('setActuator', { name: 'heater', value: true }, signal)).rejects.toThrow('too hot');
+  expect(told.map(({ actuator }) => actuator)).toEqual(['heater', 'heater']);
+  expect(words()).toEqual([
+    'Somebody on the page set Boiler: it is idle.',
+    'Somebody on the page wanted Boiler to be heating, and it was refused: it is too hot.',
   ]);
 });
 

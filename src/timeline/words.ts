@@ -7,11 +7,12 @@ import { valueWord } from '../host/value-word.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import { faultText } from '../platform/contact.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
+import type { Acknowledger, ToldAcknowledgement } from '../telemetry/acknowledgement.ts';
 import type { ToldAlarm } from '../telemetry/alarm-change.ts';
 import { isJsonObject } from '../values/json.ts';
 import { SELF } from '../values/self.ts';
 import type { ToldEvent } from './event.ts';
-import { type NamingConfig, namedOutput, readingWords } from './named.ts';
+import { type NamingConfig, namedOutput, readingName, readingWords } from './named.ts';
 
 /** Whole seconds, and past an hour whole minutes. */
 export function spanWords(ms: number): string {
@@ -26,6 +27,9 @@ const UNFINISHED: Readonly<Record<string, string>> = {
   'deadline-passed': 'it did not end in time',
 };
 
+/** Methods whose `name` is that of a sensor or an alarm. */
+const NAMES_NO_OUTPUT: ReadonlySet<string> = new Set(['readSensor', 'acknowledgeAlarm']);
+
 /** A command of the platform, with what it moved or why it did not. */
 export function commandEvent(
   { method, params, reply }: ToldCommand,
@@ -33,7 +37,8 @@ export function commandEvent(
   device?: string,
 ): ToldEvent {
   const { result, error } = reply;
-  const named = isJsonObject(params) && typeof params.name === 'string' ? params.name : undefined;
+  const isOfOutput = !NAMES_NO_OUTPUT.has(method) && isJsonObject(params);
+  const named = isOfOutput && typeof params.name === 'string' ? params.name : undefined;
   const actuator = isJsonObject(result) && typeof result.name === 'string' ? result.name : named;
   const common = { kind: 'command', by: 'rpc', key: method, actuator, device } as const;
   const called = `The platform called ${method}`;
@@ -77,23 +82,46 @@ export function ruleEvent(
 export function alarmEvents(alarm: ToldAlarm, config: Pick<NamingConfig, 'sensors'>): readonly ToldEvent[] {
   const { sensor, key, device, value, raised, over } = alarm;
   const common = { kind: 'alarm', sensor, key, device: device === SELF ? undefined : device, value } as const;
-  const shown = readingWords(config, alarm);
   return [
     ...raised.map(({ name, label = name, above, below, equal, limit }) => {
       return {
         ...common,
         by: name,
         from: above ?? below ?? equal,
-        words: `Alarm: ${shown}, ${limit}${label === limit ? '' : ` (${label})`}.`,
+        words: `Alarm: ${readingWords(config, alarm, { above, below })}, ${limit}${label === limit ? '' : ` (${label})`}.`,
       };
     }),
     ...over.map(({ name, label = name, above, below, equal }) => ({
       ...common,
       by: name,
       from: above ?? below ?? equal,
-      words: `The alarm is over: ${shown} (${label}).`,
+      words: `The alarm is over: ${readingWords(config, alarm, { above, below })} (${label}).`,
     })),
   ];
+}
+
+const ACKNOWLEDGER: Readonly<Record<Acknowledger, string>> = {
+  platform: 'The platform',
+  local: 'A person at the device',
+  page: 'Somebody on the page',
+};
+
+/** Returns an event for each alarm that somebody has seen. */
+export function acknowledgedEvents(
+  told: ToldAcknowledgement,
+  config: Pick<NamingConfig, 'sensors'>,
+): readonly ToldEvent[] {
+  const { sensor, key, device, by, alarms } = told;
+  const shown = readingName(config, told);
+  return alarms.map(({ name, label = name, limit }) => ({
+    kind: 'alarm',
+    sensor,
+    key,
+    device: device === SELF ? undefined : device,
+    by,
+    value: name,
+    words: `${ACKNOWLEDGER[by]} acknowledged the alarm: ${shown}, ${limit}${label === limit ? '' : ` (${label})`}.`,
+  }));
 }
 
 /** A change of the contact with the platform; `awayMs` is how long it was lost. */

@@ -332,6 +332,11 @@ export class DevicesBench {
         device: { id: `gateway ${name}`, folder, deviceApi: this.side(name).api, name: `Gateway ${name}` },
         firmware,
         link: { wakes: () => undefined },
+        alarms: () => ({
+          acknowledgeAlarm: ({ sensor, key, name = 'hot' }, by) => [
+            { sensor, key, name, acknowledged: { by, atMs: clock.wallMs() } },
+          ],
+        }),
         gateway: () => 'Gateway',
         serialNumber: () => this.serialNumbers[name],
       },

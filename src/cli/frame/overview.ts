@@ -29,6 +29,10 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
     says: SENTENCES.timeline,
     load: async () => (await import('../commands/timeline.ts')).TIMELINE,
   },
+  alarms: {
+    says: SENTENCES.alarms,
+    load: async () => (await import('../commands/alarms.ts')).ALARMS,
+  },
   'check-config': {
     says: SENTENCES['check-config'],
     load: async () => (await import('../commands/run.ts')).CHECK_CONFIG,

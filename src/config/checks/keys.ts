@@ -4,7 +4,7 @@ import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey, repeated } from '../fields/findings.ts';
-import { alarmKey, sensorStateKey } from '../keys/added-keys.ts';
+import { acknowledgedKey, alarmKey, sensorStateKey } from '../keys/added-keys.ts';
 import { readingsOf } from '../keys/rule-parts.ts';
 import { keyRulesOf, keysForRules, platformKeyOf, sensorKeys } from '../keys/sensor-keys.ts';
 import { configShape, type SensorConfig } from '../schema/agent-config.ts';
@@ -164,7 +164,7 @@ export const checkClientAttributes: Check = (draft) => {
   ];
 };
 
-/** Finds clashes with keys that the agent adds itself: `<sensor>_state`, and `<key>_alarm` where there are alarms. */
+/** Finds clashes with keys that the agent adds itself: `<sensor>_state`, and `<key>_alarm` and `<key>_alarm_acknowledged` where there are alarms. */
 export const checkAddedKeys: Check = (draft) => {
   const added = new Map<string, ConfigPath>(
     draft.sensors.map(({ config: { name, device }, path }) => [
@@ -175,12 +175,13 @@ export const checkAddedKeys: Check = (draft) => {
   for (const { config, path } of draft.sensors)
     for (const [key, { alarms }] of Object.entries(config.keys))
       if (key !== '*' && alarms !== undefined && alarms.length > 0)
-        added.set(ownKey({ key: alarmKey(platformKeyOf(config, key)), device: config.device, path }), [
-          ...path,
-          'keys',
-          key,
-          'alarms',
-        ]);
+        for (const addedKey of [alarmKey, acknowledgedKey])
+          added.set(ownKey({ key: addedKey(platformKeyOf(config, key)), device: config.device, path }), [
+            ...path,
+            'keys',
+            key,
+            'alarms',
+          ]);
   return [...stateUses(draft), ...draft.telemetry].flatMap((use) => {
     const { key, path } = use;
     const other = added.get(ownKey(use));

@@ -89,7 +89,7 @@ function targetFaults(name: string, method: RpcMethodConfig, path: ConfigPath): 
 export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
   ...sensors.flatMap(({ config, path }) => [
     ...doubled(config.window?.statistics ?? [], [...path, 'window', 'statistics']),
-    ...renamesOfAll(config, path),
+    ...namesOfAll(config, path),
   ]),
   ...actuators.flatMap(({ config, path }) =>
     doubled(
@@ -100,12 +100,21 @@ export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
   ...handlerFaults(sections.firmware),
 ];
 
-/** One name for every key of a sensor. */
-function renamesOfAll(config: SensorConfig, path: ConfigPath): Finding[] {
-  if (config.keys['*']?.rename === undefined) return [];
-  const renamed = sensorKeys(config)?.filter((key) => keyRulesOf(config, key) === config.keys['*']);
-  if (renamed?.length === 1) return [];
-  return [finding([...path, 'keys', '*', 'rename'], 'one name for several keys:', 'rename under each key')];
+/** One name, or one label, for every key of a sensor. */
+function namesOfAll(config: SensorConfig, path: ConfigPath): Finding[] {
+  const { rename, label } = config.keys['*'] ?? {};
+  if (rename === undefined && label === undefined) return [];
+  const named = sensorKeys(config)?.filter((key) => keyRulesOf(config, key) === config.keys['*']);
+  if (named?.length === 1) return [];
+  const ofAll = [...path, 'keys', '*'];
+  return [
+    ...(rename === undefined
+      ? []
+      : [finding([...ofAll, 'rename'], 'one name for several keys:', 'rename under each key')]),
+    ...(label === undefined
+      ? []
+      : [finding([...ofAll, 'label'], 'one label for several keys:', 'label under each key')]),
+  ];
 }
 
 /** Finds second handlers for one package, which would never be asked, and handlers for the agent's own package. */

@@ -10,6 +10,16 @@ export function alarmKey(key: string): string {
   return `${key}_alarm`;
 }
 
+/** Names the alarms that somebody has acknowledged: `<key>_alarm_acknowledged`. */
+export function acknowledgedKey(key: string): string {
+  return acknowledgedKeyOf(alarmKey(key));
+}
+
+/** Returns the same for a key, or the name of a place, that `alarmKey` has made. */
+export function acknowledgedKeyOf(alarm: string): string {
+  return `${alarm}_acknowledged`;
+}
+
 /** A statistic of a window: `<key>_mean`. */
 export function statisticKey(key: string, statistic: string): string {
   return `${key}_${statistic}`;

@@ -9,6 +9,7 @@ import { answersAt } from '../../kinds/identify-chip.ts';
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { NeededDevice } from '../../sensors/kind/definition.ts';
 import type { AgentStatus } from '../../status/shape/agent-status.ts';
+import { sinceWords } from '../../status/since-words.ts';
 import { agentCheck, type CheckContext, configCheck, type Finding, fault, good, may, unknown } from './checkup.ts';
 
 const ENABLE_I2C =
@@ -147,7 +148,9 @@ function runningSensors({ sensors }: AgentConfig, agent: AgentStatus): Finding |
   if (first === undefined) return good(`${agent.sensors.length} answer`);
   const more = others.length === 0 ? '' : `; also ${others.map(({ name }) => name).join(', ')}`;
   const remedy = remedyFor(sensors.find(({ name }) => name === first.name));
-  return fault(`${first.name} (${first.kind}): ${first.fault ?? 'does not answer'}${more}`, remedy);
+  const since = sinceWords(agent)(first.failingSinceMs);
+  const silent = since === '' ? '' : `, fails${since}`;
+  return fault(`${first.name} (${first.kind}${silent}): ${first.fault ?? 'does not answer'}${more}`, remedy);
 }
 
 /** Without an agent the buses are free: chips are asked whether they are there. */

@@ -4,7 +4,8 @@
  */
 import { keyRulesOf, platformKeysOf, sensorKeys } from '../../config/keys/sensor-keys.ts';
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
-import type { JsonObject } from '../../values/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/json.ts';
+import type { Labels } from './labels.ts';
 
 type Severity = 'CRITICAL' | 'MAJOR' | 'MINOR' | 'WARNING';
 type Test = readonly [operation: string, value: string | number | boolean];
@@ -58,10 +59,30 @@ const NO_SENSOR = new Set(['fw_state', 'sw_state']);
 /** Numbers of the agent itself that end with a name: of a lane, an output, an attached device. `outboxLaneEntries_alarm` is no alarm. */
 const NUMBER_OF_AGENT = /^(outboxLaneEntries|sensorUp|actuatorUp|device[A-Z][a-zA-Z]+)_/;
 
-/** Rules for every gateway, and for these keys of sensors and alarms. */
-export function alarmRules(keys: Iterable<string>): readonly JsonObject[] {
-  const own = [...new Set(keys)].sort().flatMap((key) => ruleFor(key) ?? []);
-  return [...FIXED, ...own].slice(0, MAX_RULES).map(ruleJson);
+/** Rules for every gateway, and for these keys of sensors and alarms. @param labels by key; a key without one gives its own name to the rule. */
+export function alarmRules(keys: Iterable<string>, labels: Labels = new Map()): readonly JsonObject[] {
+  const own = [...new Set(keys)].sort().flatMap((key) => ruleFor(key, labels.get(key)) ?? []);
+  return withNames([...FIXED, ...own].slice(0, MAX_RULES)).map(ruleJson);
+}
+
+/** Returns the name that a rule has without a label; undefined of one that is about no key of a sensor or an alarm. */
+export function plainRuleName({ configuration }: JsonObject): string | undefined {
+  const key = keyIn(configuration);
+  return key === undefined ? undefined : ruleFor(key)?.name;
+}
+
+/** Returns the key that a rule at the platform is about; undefined where it has no value, or is of another form. */
+function keyIn(configuration: JsonValue | undefined): string | undefined {
+  const given = isJsonObject(configuration) ? configuration.arguments : undefined;
+  const value = isJsonObject(given) ? given.value : undefined;
+  const entity = isJsonObject(value) ? value.refEntityKey : undefined;
+  return isJsonObject(entity) && typeof entity.key === 'string' ? entity.key : undefined;
+}
+
+/** Two rules of one name are one at the platform: where a label is given twice, the key tells them apart. */
+function withNames(rules: readonly Rule[]): readonly Rule[] {
+  const count = (name: string): number => rules.filter((one) => one.name === name).length;
+  return rules.map((rule) => (count(rule.name) === 1 ? rule : { ...rule, name: `${rule.name} (${rule.key})` }));
 }
 
 /** The keys of states and alarms that a gateway with this configuration sends of itself. */
@@ -76,13 +97,13 @@ export function alarmKeysIn(config: AgentConfig): readonly string[] {
   });
 }
 
-function ruleFor(key: string): Rule | undefined {
+function ruleFor(key: string, label?: string): Rule | undefined {
   if (NUMBER_OF_AGENT.test(key)) return undefined;
   if (key.endsWith('_alarm')) {
     const [normal, removed] = [['NOT_EQUAL', 'ok'] as const, ['NOT_EQUAL', 'removed'] as const];
     const clear = [['EQUAL', 'ok'] as const, ['EQUAL', 'removed'] as const];
     return {
-      name: `Alarm: ${key.slice(0, -'_alarm'.length)}`,
+      name: `Alarm: ${label ?? key.slice(0, -'_alarm'.length)}`,
       key,
       severity: 'MAJOR',
       raise: [normal, removed],
@@ -90,7 +111,7 @@ function ruleFor(key: string): Rule | undefined {
     };
   }
   if (!key.endsWith('_state') || NO_SENSOR.has(key)) return undefined;
-  const name = `Sensor fails: ${key.slice(0, -'_state'.length)}`;
+  const name = `Sensor fails: ${label ?? key.slice(0, -'_state'.length)}`;
   return { name, key, severity: 'MINOR', raise: [['STARTS_WITH', 'failing']], clear: [['NOT_CONTAINS', 'failing']] };
 }
 

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '../../values/json.ts';
 import { alarmKeysIn, alarmRules } from './alarm-rules.ts';
 import { dashboardStep } from './dashboard-step.ts';
 import { gatewayDashboard } from './gateway-dashboard.ts';
-import { labelsIn } from './labels.ts';
+import { alarmLabelsIn, labelsIn } from './labels.ts';
 import { type Api, idIn, type Made, type Step } from './plan.ts';
 import { assignStep, devicesProfile, profileStep, provisioningIn } from './profile-step.ts';
 import { type Release, releaseStep } from './release-step.ts';
@@ -68,7 +68,7 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
     }),
     profileStep(api, name, profile, randomBytes),
     ...(hasDevices ? [profileStep(api, devicesProfile(name), apart, randomBytes, 'devices')] : []),
-    ...ruleSteps(api, alarmRules([...keys, ...(config === undefined ? [] : alarmKeysIn(config))]), rules),
+    ...ruleSteps(api, rulesFor(keys, config), rules),
   ];
   if (release !== undefined) {
     steps.push(releaseStep(api, release, packages, profileId));
@@ -93,6 +93,10 @@ async function checkUser(api: Api): Promise<void> {
         nextStep: 'log in as one with --user',
       },
     );
+}
+
+function rulesFor(keys: readonly string[], config: AgentConfig | undefined): readonly JsonObject[] {
+  return config === undefined ? alarmRules(keys) : alarmRules([...keys, ...alarmKeysIn(config)], alarmLabelsIn(config));
 }
 
 /** As the gateways tell them, then as the configuration says, then by the names of keys. */

@@ -12,6 +12,16 @@ export function markOf(content: JsonObject): string {
   return `Made by turnstone platform-setup [${fingerprintOf(content)}]`;
 }
 
+/** The same of a thing that has its name from a label, so that a later run knows the name for its own, too. */
+export function namedMarkOf(content: JsonObject, name: string): string {
+  return `${markOf(content)} as ${name}`;
+}
+
+/** True where the description says that this program gave it this name. */
+export function isNamedByMark(name: string, description: unknown): boolean {
+  return typeof description === 'string' && MARK.test(description) && description.endsWith(`] as ${name}`);
+}
+
 /** True while this content is what the description was written for. */
 export function isUntouched(content: JsonObject, description: unknown): boolean {
   return MARK.exec(String(description))?.[1] === fingerprintOf(content);

@@ -22,6 +22,10 @@ const PREFIXES = ['', 'k', 'M', 'G', 'T'];
 const PREFIXED = /^([kMGT]?)(W|VA|var|Wh|varh|VAh|V|A|Hz|B|B\/s|bit\/s)$/;
 /** Places that a tiny number is shown with at most. */
 const MAX_DECIMALS = 6;
+/** Share of a number below which a difference is none. */
+const FLOAT_TOLERANCE = 1e-12;
+/** Significant digits that a door shows of a number without `decimals`. */
+export const SIGNIFICANT = 6;
 /** Seconds of the units of a time, the largest first. @type {readonly (readonly [number, string])[]} */
 const TIMES = [
   [86_400, 'd'],
@@ -47,6 +51,52 @@ export function shownParts(value, { class: name, unit, key = '' }) {
     return hasStates ? [{ word: stateWord(value === 1, kind) }] : numberParts(value, SYMBOLS[unit ?? ''] ?? unit, kind);
   }
   return [{ text: typeof value === 'string' ? value : jsonText(value) }, ...unitPart(unit)];
+}
+
+/**
+ * Returns the parts of a value of an alarm, with as many more places as it takes to be on its own side of the limit that it stands beside: 5.04
+ * is 5.0 by its class, and 5.04 beside a limit of 5. A limit that is no number changes nothing.
+ * @param {unknown} value
+ * @param {unknown} limit in the unit of the value
+ * @param {Parameters<typeof shownParts>[1]} of
+ * @returns {readonly ShownPart[]}
+ */
+export function partsBeside(value, limit, of) {
+  const parts = shownParts(value, of);
+  const [part] = parts;
+  if (typeof value !== 'number' || typeof limit !== 'number' || !Number.isFinite(value) || value === limit)
+    return parts;
+  if (part === undefined || !('number' in part) || typeof part.number !== 'number') return parts;
+  if (isTime(part, of.unit)) return isAlike(parts, shownParts(limit, of)) ? [{ number: value, unit: of.unit }] : parts;
+  // A prefix of the unit scales the limit, too.
+  const scaled = value === 0 ? limit : limit * (part.number / value);
+  const side = sideOf(part.number, scaled);
+  let { decimals } = part;
+  while (sideOf(rounded(part.number, decimals), scaled) !== side && (decimals ?? 0) < MAX_DECIMALS)
+    decimals = decimals === undefined ? 1 : decimals + 1;
+  return decimals === part.decimals ? parts : [{ number: part.number, decimals, unit: part.unit }];
+}
+
+/** Returns 1 above a limit, -1 below it, and 0 for the limit itself and rounding of binary fractions. @type {(number: number, limit: number) => number} */
+function sideOf(number, limit) {
+  const difference = number - limit;
+  return Math.abs(difference) <= Math.abs(limit) * FLOAT_TOLERANCE ? 0 : Math.sign(difference);
+}
+
+/** True for a part in another unit of time than the value's own. @type {(part: ShownPart, unit: string | undefined) => boolean} */
+function isTime(part, unit) {
+  return 'unit' in part && part.unit !== unit && TIMES.some(([, name]) => name === part.unit);
+}
+
+/** @type {(some: readonly ShownPart[], others: readonly ShownPart[]) => boolean} */
+function isAlike(some, others) {
+  return JSON.stringify(some) === JSON.stringify(others);
+}
+
+/** Returns a number as it is shown with these places. @type {(number: number, decimals: number | undefined) => number} */
+function rounded(number, decimals) {
+  if (decimals !== undefined) return Number(number.toFixed(decimals));
+  return Math.abs(number) < 10 ** SIGNIFICANT ? Number(number.toPrecision(SIGNIFICANT)) : Math.round(number);
 }
 
 /** @type {(value: boolean, kind: Class | undefined) => StateWord} */

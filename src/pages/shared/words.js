@@ -1,5 +1,5 @@
 /** Numbers, times and sizes as people read them, in the language of the page. */
-import { partsText, shownParts } from '../names/shown-value.js';
+import { partsBeside, partsText } from '../names/shown-value.js';
 import { spelled } from '../names/spelled.js';
 import { locale, say } from './texts.js';
 
@@ -93,7 +93,8 @@ const FIXED = [0, 1, 2, 3, 4, 5, 6].map(
 
 /** A value as people read it, by its class, unit and key: `21.2 °C`, `1 h 5 min`, `open`. `plain` and `reading` have all its digits. */
 export function shown(value, of = {}) {
-  return partsText(shownParts(value, of), {
+  // That of an alarm has the digits that tell it from its limit.
+  return partsText(partsBeside(value, of.above ?? of.below, of), {
     format: (number, places) => (places === undefined ? plain(number) : FIXED[places].format(number)),
     word: say,
   });

@@ -3,6 +3,7 @@ import type { ShownSlot } from '../../actuators/output-reason.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { LinkStatus } from '../../link/link-words.ts';
 import type { OutboxStatus } from '../../outbox/outbox.ts';
+import type { Acknowledgement } from '../../telemetry/acknowledgement.ts';
 import type { AdaptedEntries } from '../../telemetry/entry-check.ts';
 import type { UploadState } from '../../telemetry/uploader.ts';
 import type { JsonValue } from '../../values/json.ts';
@@ -90,6 +91,10 @@ export interface SensorStatus {
   readonly device?: string;
   readonly state: 'starting' | 'ok' | 'failing';
   readonly fault?: string;
+  /** Absent while it does not fail, and while single values alone are missing. */
+  readonly failingSinceMs?: number;
+  /** Its newest reading before it failed; absent while it does not fail, and where it gave none since the agent's start. */
+  readonly lastReadMs?: number;
   readonly readings: readonly {
     readonly key: string;
     readonly value: JsonValue;
@@ -143,6 +148,8 @@ export interface AlarmStatus {
   readonly sinceMs: number;
   /** Raised by the first value since the agent's start: it may have been on before. */
   readonly isFromStart?: true;
+  /** Who has seen it first, and when; absent while nobody has. It ends with the alarm. */
+  readonly acknowledged?: Acknowledgement;
   /** Outputs that follow a rule on this value now. */
   readonly moves: readonly string[];
 }

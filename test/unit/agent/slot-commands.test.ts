@@ -89,6 +89,17 @@ describe('a command', () => {
       expect(await ask('one', 'readSensor', { name })).toMatchObject({ error: { code: 'unknown' } });
   });
 
+  it('acknowledges alarms of the device, and of no other, under lockout as well', async () => {
+    bench.lock();
+    expect(await ask('one', 'acknowledgeAlarm', { sensor: 'meter1', key: 'power' })).toMatchObject({
+      result: [{ sensor: 'meter1', key: 'power', acknowledged: { by: 'platform' } }],
+    });
+    for (const sensor of ['meter2', 'board'])
+      expect(await ask('one', 'acknowledgeAlarm', { sensor, key: 'power' })).toMatchObject({
+        error: { code: 'unknown' },
+      });
+  });
+
   it('is refused while the machine is locked out', async () => {
     bench.lock();
     expect(await ask('one', 'setValue', true)).toContain('fault: the machine is locked out');

@@ -53,7 +53,10 @@ function status(): JsonValue {
       },
       { name: 'door', kind: 'gpio-input', state: 'failing', fault: 'line busy', readings: [] },
     ],
-    actuators: [{ name: 'pump', kind: 'gpio-output', value: false }],
+    actuators: [
+      { name: 'pump', kind: 'gpio-output', value: false },
+      { name: 'boiler', label: 'Hot water', class: 'heater', kind: 'gpio-output', value: false },
+    ],
   };
 }
 
@@ -150,6 +153,13 @@ describe('turnstone sensors', () => {
 });
 
 describe('turnstone actuate', () => {
+  it('calls an output by its label, and its state by its class; programs get the name and the value', async () => {
+    await serve();
+    expect((await run(['actuate', 'boiler', 'on'])).out).toBe('Hot water: heating\n');
+    expect(JSON.parse((await run(['actuate', 'boiler', 'on', '--json'])).out)).toEqual({ name: 'boiler', value: true });
+    expect((await run(['actuate', 'boiler', '--why'])).out).toMatch(/^Hot water: off, because .*\n {2}rule +idle/);
+  });
+
   it.each([
     ['on', true],
     ['off', false],

@@ -378,6 +378,26 @@ const PLANTED: readonly Planted[] = [
     remedy: /turnstone sensors read machine/,
   },
   {
+    fault: 'a sensor that fails, with the time since when',
+    check: 'sensors',
+    plant: () =>
+      agent({
+        wallMs: new Date(2026, 4, 28, 14, 32).getTime(),
+        sensors: [
+          {
+            name: 'machine',
+            kind: 'host',
+            state: 'failing',
+            fault: 'no /proc/stat',
+            failingSinceMs: 9.5 * HOUR_MS,
+            readings: [],
+          },
+        ],
+      }),
+    reason: /machine \(host, fails since 14:02\): no \/proc\/stat/,
+    remedy: /turnstone sensors read machine/,
+  },
+  {
     fault: 'a chip that does not answer, while no agent runs',
     check: 'sensors',
     plant: () => {

@@ -93,3 +93,23 @@ it('has an icon for each class, and none that no class has', () => {
   expect([...used].filter((icon) => ICONS[icon] === undefined)).toEqual([]);
   expect(Object.keys(ICONS).filter((icon) => !used.has(icon))).toEqual([]);
 });
+
+it.each<[JsonValue, object, object, string]>([
+  [5.04, { above: 5 }, { unit: '°C' }, '5.04 °C'],
+  [5.4, { above: 5 }, { unit: '°C' }, '5.4 °C'],
+  [4.96, { above: 5 }, { unit: '°C' }, '4.96 °C'],
+  [5.041, { above: 5.04 }, { unit: '°C' }, '5.041 °C'],
+  [4.999_9, { below: 5 }, { unit: '°C' }, '4.9999 °C'],
+  [5, { above: 5 }, { unit: '°C' }, '5.0 °C'],
+  [5.000_000_001, { above: 5 }, { unit: '°C' }, '5.000000 °C'],
+  [1_001, { above: 1_000 }, { unit: 'W' }, '1.001 kW'],
+  [1_100, { above: 1_000 }, { unit: 'W' }, '1.1 kW'],
+  [3_601, { above: 3_600 }, { unit: 's' }, '3601 s'],
+  [3_700, { above: 3_600 }, { unit: 's' }, '1 h 2 min'],
+  [2_000_000.4, { above: 2_000_000 }, {}, '2000000.4'],
+  [0.2, { above: 0 }, { unit: '%' }, '0.2 %'],
+  [true, { above: 5 }, { class: 'door' }, 'open'],
+  [5.04, {}, { unit: '°C' }, '5.0 °C'],
+])('shows %s of an alarm %s as %s', (value, limit, of, text) => {
+  expect(shownText(value, { ...of, ...limit })).toBe(text);
+});

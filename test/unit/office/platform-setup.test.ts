@@ -206,10 +206,61 @@ it('takes sensors, units and alarms of a configuration before any gateway has se
     `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "abc" }\nsensors: [${sensor}]\n`,
   );
   const { steps } = await json('--config', config);
-  expect(steps.map(({ name }) => name)).toEqual(expect.arrayContaining(['Sensor fails: attic', 'Alarm: temperature']));
+  expect(steps.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['Sensor fails: attic', 'Alarm: Under the roof']),
+  );
   expect(JSON.stringify(state.dashboards.all[1]?.body)).toContain('"In hPa"');
   for (const label of ['Under the roof', 'Pressure'])
     expect(JSON.stringify(state.dashboards.all[1]?.body)).toContain(`"label":"${label}"`);
+});
+
+describe('an alarm rule', () => {
+  const written = (label: string | undefined): string => {
+    const named = label === undefined ? '' : `label: ${label}, `;
+    const sensor = `{ name: attic, kind: bme280, bus: 1, keys: { temperature: { ${named}alarms: [{ above: 40 }] } } }`;
+    return `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "abc" }\nsensors: [${sensor}]\n`;
+  };
+
+  async function ruleBench() {
+    const { state, folder, json } = await setupBench();
+    const config = join(folder, 'turnstone.yaml');
+    return {
+      names: () =>
+        state.calculatedFields.all.map(({ body }) => String(body.name)).filter((name) => /^Alarm|^My/.test(name)),
+      change: (from: string, to: JsonObject) => {
+        const found = state.calculatedFields.all.find(({ body }) => body.name === from);
+        if (found !== undefined) state.calculatedFields.put({ ...found, body: { ...found.body, ...to } });
+      },
+      run: async (label: string | undefined) => {
+        await writeFile(config, written(label));
+        return due(await json('--config', config)).filter((name) => name.startsWith('Alarm'));
+      },
+      runWithout: async () => due(await json()).filter((name) => name.startsWith('Alarm')),
+    };
+  }
+
+  it('that was made before its key had a label gets its name, and is not doubled; another label renames it', async () => {
+    const { names, run, runWithout } = await ruleBench();
+    expect(await run(undefined)).toEqual(['Alarm: temperature']);
+    for (const label of ['Under the roof', 'Attic']) {
+      expect(await run(label)).toEqual([`Alarm: ${label}`]);
+      expect(names()).toEqual([`Alarm: ${label}`]);
+      expect(await run(label)).toEqual([]);
+    }
+    // Neither of these knows the label.
+    expect([await runWithout(), await run(undefined), names()]).toEqual([[], [], ['Alarm: Attic']]);
+  });
+
+  it('that a person has changed or renamed stays as it is', async () => {
+    const { names, change, run } = await ruleBench();
+    await run(undefined);
+    change('Alarm: temperature', { configuration: { type: 'ALARM', changed: true } });
+    expect([await run('Attic'), names()]).toEqual([[], ['Alarm: temperature']]);
+    const other = await ruleBench();
+    await other.run('Attic');
+    other.change('Alarm: Attic', { name: 'My attic' });
+    expect([await other.run('Attic'), other.names().sort()]).toEqual([['Alarm: Attic'], ['Alarm: Attic', 'My attic']]);
+  });
 });
 
 describe('a release', () => {

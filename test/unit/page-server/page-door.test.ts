@@ -29,7 +29,7 @@ const outputs: Partial<ActuatorCalls> = {
   },
 };
 let isLocked = false;
-const door = outputDoor('page', outputs, undefined, () => isLocked);
+const door = outputDoor('page', outputs, undefined, { locked: () => isLocked });
 
 async function entered(given?: LocalDoor): Promise<{ cookie: string }> {
   calls.length = 0;

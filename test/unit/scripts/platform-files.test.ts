@@ -140,4 +140,14 @@ it('has a rule that ends for each that begins, with one key each but for no cont
   expect(
     alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state', ...ownNumbers]).map(({ name }) => name),
   ).toEqual([...alarmRules([]).map(({ name }) => name), ...['Sensor fails: roof', 'Alarm: temperature']]);
+  const labels = new Map([
+    ['a_alarm', 'Air'],
+    ['b_alarm', 'Air'],
+    ['roof_state', 'Weather'],
+  ]);
+  expect(
+    alarmRules(['a_alarm', 'b_alarm', 'c_alarm', 'roof_state'], labels)
+      .slice(alarmRules([]).length)
+      .map(({ name }) => name),
+  ).toEqual(['Alarm: Air (a_alarm)', 'Alarm: Air (b_alarm)', 'Alarm: c', 'Sensor fails: Weather']);
 });

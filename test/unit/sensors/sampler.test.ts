@@ -69,6 +69,32 @@ describe('Sampler', () => {
     await sampler.close();
   });
 
+  it('says since when a sensor fails, and keeps its last reading and the time of it', async () => {
+    const clock = new FakeClock({ monotonicMs: 10_000 });
+    let isThere = true;
+    const read = async (): Promise<readonly Reading[]> => {
+      if (!isThere) throw new Error('no answer');
+      return [{ key: 'value', value: 1 }];
+    };
+    const { sampler } = fixture([entry('roof', read), entry('dead', () => Promise.reject(new Error('no')))], clock);
+    const times = () => sampler.states().map(({ failingSinceMs, lastReadAtMs }) => [failingSinceMs, lastReadAtMs]);
+    sampler.start(never);
+    await clock.advance(2_500);
+    expect(times()).toEqual([
+      [undefined, 12_000],
+      [10_000, undefined],
+    ]);
+    isThere = false;
+    // Long enough to be opened anew.
+    await clock.advance(30_000);
+    expect(times()[0]).toEqual([13_000, 12_000]);
+    expect(sampler.states()[0]?.readings).toMatchObject([{ key: 'value', value: 1, monotonicMs: 12_000 }]);
+    isThere = true;
+    await clock.advance(60_000);
+    expect(times()[0]?.[0]).toBeUndefined();
+    await sampler.close();
+  });
+
   it('shows a thousand readings of a sensor, however many keys it makes up', async () => {
     let read = 0;
     const keys = async (): Promise<readonly Reading[]> => {

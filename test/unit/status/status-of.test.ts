@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { platformStatus } from '../../../src/status/platform-status.ts';
-import { agentStatus, type StatusSources } from '../../../src/status/status-of.ts';
+import { agentStatus, namedSensors, type StatusSources } from '../../../src/status/status-of.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
 import { drain, OutboxFixture } from '../../support/outbox-fixture.ts';
 
@@ -9,11 +9,12 @@ const REACHED = { state: 'reached', sinceMs: 0, lastHeardAtMs: 0, lastAcknowledg
 async function alertsWith(
   outbox: Partial<StatusSources['outbox']>,
   sensors: StatusSources['sensors'] = [],
+  more: Partial<StatusSources['known']> = {},
 ): Promise<readonly string[]> {
   const fixture = await OutboxFixture.make();
   const opened = await fixture.open();
   await drain(opened);
-  const known = { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'];
+  const known = { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0, ...more } as StatusSources['known'];
   const sources = {
     known,
     contact: REACHED,
@@ -75,6 +76,45 @@ it('the outbox says what was lost to damage, and when', async () => {
 });
 
 describe('alerts of the sensors', () => {
+  const failing: StatusSources['sensors'][number] = {
+    name: 'roof',
+    kind: 'bme280',
+    periodMs: 1_000,
+    readings: [],
+    reads: 1,
+    failures: 3,
+    missed: 0,
+    refused: [],
+    state: 'failing',
+    error: { code: 'sensors/failed', message: 'no answer' },
+    failingSinceMs: 1_000,
+    lastReadAtMs: 400,
+  };
+  const at = (day: number, hour: number, minute: number): number => new Date(2026, 4, day, hour, minute).getTime();
+
+  it('say since when one fails, by the local time, with the date of another day', async () => {
+    const now = { nowMs: 61_000, wallMs: at(28, 14, 3) };
+    expect(await alertsWith({}, [failing], now)).toEqual(['sensor roof fails since 14:02: no answer']);
+    const old = { nowMs: 86_401_000, wallMs: at(29, 14, 2) };
+    expect(await alertsWith({}, [failing], old)).toEqual(['sensor roof fails since 05-28 14:02: no answer']);
+    const unsure = { ...now, timeSynchronised: false };
+    expect(await alertsWith({}, [failing], unsure)).toContain('sensor roof fails: no answer');
+  });
+
+  it('have the time of the failure, and of the last reading before it; of others neither', () => {
+    const { failingSinceMs: _, error: _error, ...others } = failing;
+    const refused = [{ key: 'humidity', code: 'sensors/bad-reading', message: 'not measured' }];
+    const partly = { ...others, state: 'working' as const, refused };
+    const { lastReadAtMs: _last, ...silent } = failing;
+    expect(
+      namedSensors([failing, silent, partly]).map(({ failingSinceMs, lastReadMs }) => [failingSinceMs, lastReadMs]),
+    ).toEqual([
+      [1_000, 400],
+      [1_000, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
   it('name the value that a working sensor leaves out', async () => {
     const base = { name: 'roof', kind: 'bme280', periodMs: 1_000, readings: [], reads: 1, failures: 0, missed: 0 };
     const refused = [{ key: 'humidity', code: 'sensors/bad-reading', message: 'not measured' }];
