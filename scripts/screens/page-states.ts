@@ -15,7 +15,15 @@ const HUNDRED = 100;
 /** Sensors of the gateway itself beside a hundred devices. */
 const OWN_METERS = 26;
 /** Middles of made-up values; the cold room's cross its limit. */
-const MIDDLES: Readonly<Record<string, number>> = { coldRoomTemperature: 4.5, roofPressure: 1_012, tankLevel: 38 };
+const MIDDLES: Readonly<Record<string, number>> = {
+  coldRoomTemperature: 4.5,
+  roofPressure: 1_012,
+  tankLevel: 38,
+  boilerTemperature: 61,
+  pvPower: 1_230,
+  pvTemperature: 37,
+  coldRoomHumidity: 81,
+};
 export const PAGE_FACTS: PageFacts = {
   mayControl: true,
   sensors: {

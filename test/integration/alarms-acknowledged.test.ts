@@ -100,7 +100,9 @@ it('are seen as acknowledged in the status and at the platform, from the page, t
   await promisify(execFile)(process.execPath, [AGENT_PROGRAM, ...words]);
   expect(await alarms()).toEqual({ hot: 'page', fire: 'platform', 'above 80': 'local' });
 
-  const { events } = (await (await fetch(`${url}/api/timeline?kind=alarm`, { headers: { authorization } })).json()) as { events: { words: string }[] };
+  const { events } = (await (await fetch(`${url}/api/timeline?kind=alarm`, { headers: { authorization } })).json()) as {
+    events: { words: string }[];
+  };
   expect(events.slice(0, 3).map((event) => event.words)).toEqual([
     'A person at the device acknowledged the alarm: Humidity, above 80.',
     'The platform acknowledged the alarm: Cold room, above 60 (fire).',

@@ -70,7 +70,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
     expect(asked).not.toContain(undefined);
   });
 
-  it('shows ten and more as lines, the worst first, twenty until somebody wants all', async () => {
+  it('shows ten and more as lines, the worst first, fifteen until somebody wants all', async () => {
     const watched = await open((nowMs) =>
       Array.from({ length: 60 }, (_, at) =>
         meter(
@@ -82,13 +82,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
     const { page } = watched;
     const lines = page.locator('#device-table tbody');
     await lines.first().waitFor();
-    expect(await lines.count()).toBe(20);
+    expect(await lines.count()).toBe(15);
     expect(await lines.first().locator('tr').first().locator('th, td').allTextContents()).toEqual([
       'gateway-7 meter41',
       '✕ blocked',
       expect.anything(),
       '312',
-      'Power 141 W',
+      '141 W',
     ]);
     expect(await lines.nth(1).locator('th').textContent()).toBe('gateway-7 meter0');
     await page.getByRole('button', { name: 'Show all 60' }).click();
@@ -131,7 +131,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
     await page.waitForTimeout(1_500);
     expect(await shown()).toEqual([]);
     await field.fill('');
-    await expect.poll(async () => (await shown()).length).toBe(20);
+    await expect.poll(async () => (await shown()).length).toBe(15);
   });
 
   it('opens a line by the keyboard, with readings and outputs at once, and keeps it open and focused', async () => {

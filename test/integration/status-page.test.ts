@@ -358,7 +358,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       viewport: PHONE,
     });
     const { page } = watched;
-    await page.getByText('Roof temperature is above 20 (hot)', { exact: true }).waitFor();
+    await page.getByText('Roof temperature is above 20 °C (hot)', { exact: true }).waitFor();
     const told = page.locator('#alarm-list li');
     expect(await told.locator('.value').textContent()).toBe('21.5 °C');
     expect(await told.locator('.limit').textContent()).toBe('is above 20 °C: hot');

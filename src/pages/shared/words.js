@@ -102,7 +102,7 @@ export function shown(value, of = {}) {
 
 /** Pieces of a value as `shown` has them, so that units may be small: `{ text, isUnit }`. */
 export function shownPieces(value, of = {}) {
-  return shownParts(value, of).flatMap((part) => {
+  return partsBeside(value, of.above ?? of.below, of).flatMap((part) => {
     if ('word' in part) return [{ text: say(part.word), isUnit: false }];
     if ('text' in part) return [{ text: part.text, isUnit: false }];
     const number = part.decimals === undefined ? plain(part.number) : FIXED[part.decimals].format(part.number);

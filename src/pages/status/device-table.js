@@ -2,16 +2,16 @@
 import { byId, el, keepList, setText } from '../shared/dom.js';
 import { named } from '../shared/forms.js';
 import { agentLanguage, say, told } from '../shared/texts.js';
-import { ago, called, count, duration, shown } from '../shared/words.js';
+import { ago, count, duration, shown } from '../shared/words.js';
 import { devicesOf, isTable, thingsOf, titleOf } from './cards.js';
 import { keepOutputs } from './outputs.js';
 import { keepCards } from './readings.js';
 import { MARKS } from './verdict.js';
 
 /** So many lines are shown until somebody wants all. */
-const FIRST = 20;
-/** Values of a line. */
-const VALUES = 2;
+const FIRST = 15;
+/** Values of a line, without their names: what is behind the line has these. */
+const VALUES = 3;
 const STATES = { good: 'good', waiting: 'warn', fault: 'bad' };
 const WORDS = {
   blocked: say('deviceBlocked'),
@@ -173,6 +173,6 @@ function firstValues(sensors) {
   return sensors
     .flatMap(({ state, readings }) => (state === 'failing' ? [say('givesNothing')] : readings))
     .slice(0, VALUES)
-    .map((one) => (typeof one === 'string' ? one : `${called(one)} ${shown(one.value, one)}`))
-    .join(', ');
+    .map((one) => (typeof one === 'string' ? one : shown(one.value, one)))
+    .join(' · ');
 }

@@ -159,6 +159,7 @@ function makeReading(reading, { name: sensor, device }, title) {
 /** Name of a value in two parts: what its card says already, and the rest. A label is shown whole. */
 function keyParts({ key, label }, title = '') {
   const name = called({ label, key });
+  if (name === title) return [name, ''];
   if (label !== undefined || !name.toLowerCase().startsWith(`${title.toLowerCase()} `)) return ['', name];
   const rest = name.slice(title.length + 1);
   return [name.slice(0, title.length), rest.charAt(0).toUpperCase() + rest.slice(1)];

@@ -48,7 +48,7 @@ export function verdictOf(view) {
 function alarmWords([first, ...others]) {
   return say('alarmIs', {
     key: called({ label: first.keyLabel, key: first.key }),
-    limit: limitOf(first),
+    limit: limitOf(first, first.unit),
     name: nameOfAlarm(first),
     more: others.length,
   });
