@@ -61,6 +61,9 @@ if (values.arch !== 'x64' && values.arch !== 'arm64') throw new Error('--arch is
 const arch: Arch = values.arch;
 const strip = arch === process.arch ? 'strip' : `${arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu-strip`;
 
+/** Compressed between two looks at the progress. */
+const PIECE_BYTES = 2 ** 18;
+
 const steps = tellSteps('build-release', {
   write: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
@@ -236,10 +239,17 @@ async function writeArchive(manifest: ReleaseManifest, target: string, key: KeyO
     }
   })();
   const paths = [{ path: MANIFEST_NAME, executable: false }, ...manifest.files];
-  for (const [at, { path, executable }] of paths.entries()) {
-    steps.advance(at, paths.length);
-    for (const piece of archiveEntry(path, readFileSync(join(staging, path)), executable))
-      if (!zstd.write(piece)) await once(zstd, 'drain');
+  const total = paths.reduce((sum, { path }) => sum + statSync(join(staging, path)).size, 0);
+  let done = 0;
+  for (const { path, executable } of paths) {
+    for (const piece of archiveEntry(path, readFileSync(join(staging, path)), executable)) {
+      for (let at = 0; at < piece.length; at += PIECE_BYTES) {
+        const part = piece.subarray(at, at + PIECE_BYTES);
+        if (!zstd.write(part)) await once(zstd, 'drain');
+        done += part.length;
+        steps.advance(done, total);
+      }
+    }
   }
   zstd.end(ARCHIVE_END);
   await compressed;

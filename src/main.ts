@@ -7,7 +7,7 @@
 
 import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
-import type { Edge, Output } from './cli/edge.ts';
+import type { Edge, Output, Terminal } from './cli/edge.ts';
 import { EXIT } from './cli/exit-code.ts';
 import { runCommandLine } from './cli/frame/program.ts';
 import { systemEnvironment } from './host/environment.ts';
@@ -24,6 +24,7 @@ let redact = (text: string): string => text;
 const edge: Edge = {
   stdout: outputOf(process.stdout),
   stderr: outputOf(process.stderr),
+  terminal,
   stdin: process.stdin,
   environment: systemEnvironment(),
   signal: stopping.signal,
@@ -87,6 +88,30 @@ function outputOf(stream: NodeJS.WriteStream): Output {
     isTerminal: stream.isTTY === true,
     get columns() {
       return stream.isTTY === true ? stream.columns : UNBOUNDED_COLUMNS;
+    },
+  };
+}
+
+function terminal(): Terminal | undefined {
+  const { stdin, stdout } = process;
+  if (stdout.isTTY !== true) return undefined;
+  return {
+    get columns() {
+      return stdout.columns;
+    },
+    get rows() {
+      return stdout.rows;
+    },
+    keys: stdin.isTTY === true ? stdin : undefined,
+    onResize: (listener) => {
+      stdout.on('resize', listener);
+      return () => stdout.off('resize', listener);
+    },
+    writeAtExit: (text) => {
+      // A terminal takes it before the process is gone.
+      const write = (): void => void stdout.write(text);
+      process.once('exit', write);
+      return () => process.off('exit', write);
     },
   };
 }

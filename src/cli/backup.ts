@@ -13,6 +13,7 @@ import { CREDENTIALS_NAME, sealGateway } from './gateway-archive.ts';
 import { type GatheredGateway, gatherGateway } from './gather-gateway.ts';
 import { openOutboxFiles } from './outbox-files.ts';
 import { printable } from './printer.ts';
+import { amountsOf, withProgress } from './progress.ts';
 import { expectReplaceable, writeOutput } from './written-file.ts';
 
 /** More are summed up. */
@@ -23,10 +24,16 @@ export async function backup(call: BackupCall): Promise<void> {
   const { flags, args, edge, print } = call;
   await expectReplaceable(args.file);
   const passphrase = await passphraseForNew('gateway', call);
-  const gathered = await gatherGateway(flags.config, edge.environment, systemFiles).catch(withRemedy);
-  const { configFolder, configName, files } = gathered;
-  const archive = { madeAtMs: systemClock.wallMs(), release: agentVersion(), configFolder, configName, files };
-  await writeOutput(args.file, await sealGateway(archive, passphrase, systemRandomBytes), PRIVATE_MODE);
+  const gathered = await withProgress(edge.stderr, 'backup', async (progress) => {
+    const onFile = (count: number): void => progress.update(count, undefined, amountsOf('files gathered'));
+    const found = await gatherGateway(flags.config, edge.environment, systemFiles, onFile).catch(withRemedy);
+    const { configFolder, configName, files: all } = found;
+    const archive = { madeAtMs: systemClock.wallMs(), release: agentVersion(), configFolder, configName, files: all };
+    progress.step('encrypting and writing');
+    await writeOutput(args.file, await sealGateway(archive, passphrase, systemRandomBytes), PRIVATE_MODE);
+    return found;
+  });
+  const { files } = gathered;
   print.write(`written to ${printable(args.file)}: ${contentText(gathered)}\n`);
   print.write('whoever has it and the passphrase is this gateway\n');
   if (gathered.spoilt.length > 0) print.exitCode = EXIT.failure;

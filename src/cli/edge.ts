@@ -1,5 +1,6 @@
 /** The process as commands see it. main.ts makes the real one; tests make their own, and nothing else touches stdin, stdout or signals. */
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { Environment } from '../host/environment.ts';
 
 export interface Output {
@@ -11,9 +12,29 @@ export interface Output {
   readonly columns: number;
 }
 
+/** Keys of a terminal. */
+export interface KeyInput extends Readable {
+  /** Passes on each key as it is typed, Ctrl-C too, and shows none. */
+  setRawMode(isRaw: boolean): unknown;
+}
+
+/** A terminal whose whole screen a command may take over. */
+export interface Terminal {
+  readonly columns: number;
+  readonly rows: number;
+  /** Absent where nobody can type. */
+  readonly keys?: KeyInput | undefined;
+  /** Calls back at every change of size until the returned function is called. */
+  onResize(listener: () => void): () => void;
+  /** Writes the text when the process ends, until the returned function is called. */
+  writeAtExit(text: string): () => void;
+}
+
 export interface Edge {
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Returns the terminal that stdout is; undefined where it is none. */
+  terminal(): Terminal | undefined;
   /** Whatever is piped in. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly environment: Environment;

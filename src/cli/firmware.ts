@@ -10,7 +10,7 @@ import { updateFiles } from '../firmware/update-files.ts';
 import { type HistoryEntry, UNKNOWN_VERSION } from '../firmware/update-journal.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { systemClock } from '../host/clock.ts';
-import { systemFiles } from '../host/files.ts';
+import { type OpenFile, systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { AgentCalls } from './agent-calls.ts';
@@ -18,7 +18,8 @@ import type { Call } from './command.ts';
 import type { InstallCall, RollbackCall, WaitingCall } from './commands/firmware.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
-import { type Printer, type ProgressBar, printable, withBar } from './printer.ts';
+import { type Printer, printable } from './printer.ts';
+import { type Progress, sizes, withProgress } from './progress.ts';
 
 /** How often a waiting command looks; people see it as motion. */
 const LOOK_EVERY_MS = 500;
@@ -61,7 +62,7 @@ async function change(
   const before = (await statusOf(asked)).history[0];
   await asked.ask(method, params);
   if (!flags.wait) return printStatus(await statusOf(asked), print);
-  const last = await withBar(edge.stderr, 'update', (bar) => follow(edge, asked, bar, before));
+  const last = await withProgress(edge.stderr, 'update', (progress) => follow(edge, asked, progress, before));
   printStatus(last, print);
   const [ended] = last.history;
   if (ended?.outcome === 'FAILED' && isAnother(ended, before))
@@ -72,14 +73,14 @@ async function change(
 async function follow(
   edge: Edge,
   agent: AgentCalls,
-  bar: ProgressBar,
+  progress: Progress,
   before: HistoryEntry | undefined,
 ): Promise<UpdaterStatus> {
   let last = await statusOf(agent);
   while (!edge.signal.aborted) {
     const { receivedBytes, sizeBytes, state } = last;
-    if (receivedBytes !== undefined) bar.update(receivedBytes, sizeBytes, formatSize);
-    else bar.update(0, undefined, () => state);
+    if (receivedBytes === undefined) progress.step(state);
+    else progress.update(receivedBytes, sizeBytes, (done, total) => `${state} ${sizes(done, total)}`);
     const isOver = last.state === 'idle' && last.beginning !== true;
     if (isOver || last.waits !== undefined || last.state === 'trial' || isAnother(last.history[0], before)) return last;
     await systemClock.sleep(LOOK_EVERY_MS, edge.signal);
@@ -162,12 +163,13 @@ async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Pr
     await actAsOwnerOf((await namedFolders(flags.config, edge.environment)).stateFolder);
     await files.remove(copy);
     // The agent makes its own of it. On a full disk a part of one would lie in the way of the readings.
-    await withBar(edge.stderr, 'handing the release over', async (bar) => {
-      bar.update(0, undefined, () => '…');
-      await copyWhereRoom(files, source, copy, Number.MAX_SAFE_INTEGER, 2).catch(async (error: unknown) => {
-        await files.remove(copy);
-        throw error;
-      });
+    await withProgress(edge.stderr, 'handing the release over', async (progress) => {
+      await copyWhereRoom(files, await readWithProgress(source, progress), copy, Number.MAX_SAFE_INTEGER, 2).catch(
+        async (error: unknown) => {
+          await files.remove(copy);
+          throw error;
+        },
+      );
     });
     // The agent need not be the folder's owner.
     await systemFiles.chmod(copy, 0o644);
@@ -183,4 +185,21 @@ async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Pr
   } finally {
     await source.close();
   }
+}
+
+/** The same file, whose reads are told. */
+async function readWithProgress(source: OpenFile, progress: Progress): Promise<OpenFile> {
+  const total = await source.size();
+  return {
+    read: async (into, position) => {
+      const bytes = await source.read(into, position);
+      progress.update(Math.min(total, position + bytes), total, sizes);
+      return bytes;
+    },
+    write: (bytes, position) => source.write(bytes, position),
+    datasync: () => source.datasync(),
+    size: () => source.size(),
+    truncate: (bytes) => source.truncate(bytes),
+    close: () => source.close(),
+  };
 }

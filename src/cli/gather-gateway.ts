@@ -52,17 +52,22 @@ interface Found {
   readonly archived: Map<string, ArchivedFile>;
   readonly left: Set<string>;
   readonly spoilt: string[];
+  readonly onFile: (count: number) => void;
 }
 
-/** @throws AgentError `config/unreadable`, `host/read-failed`; what the system says of a folder that may not be read. */
+/**
+ * Tells how many files it has after each.
+ * @throws AgentError `config/unreadable`, `host/read-failed`; what the system says of a folder that may not be read.
+ */
 export async function gatherGateway(
   configFile: string,
   environment: Environment,
   files: Files,
+  onFile: (count: number) => void = () => {},
 ): Promise<GatheredGateway> {
   const file = resolve(configFile);
   const [configFolder, configName] = [dirname(file), basename(file)];
-  const found: Found = { files, archived: new Map(), left: new Set(), spoilt: [] };
+  const found: Found = { files, archived: new Map(), left: new Set(), spoilt: [], onFile };
   const { stateFolder } = foldersIn(await readConfigBytes(file), environment);
   await asOwnerOf(configFolder, () => gatherConfig(found, file, environment));
   await asOwnerOf(stateFolder, () => gatherState(found, stateFolder));
@@ -161,8 +166,9 @@ async function take(found: Found, place: ArchivePlace, folder: string, path: str
 }
 
 /** Stops where it becomes more than is taken up again. */
-function add({ archived }: Found, file: ArchivedFile): void {
+function add({ archived, onFile }: Found, file: ArchivedFile): void {
   archived.set(`${file.place} ${file.path}`, file);
+  onFile(archived.size);
   const bytes = [...archived.values()].reduce((sum, { content }) => sum + content.length, 0);
   if (archived.size <= MAX_ARCHIVED_FILES && bytes <= MAX_ARCHIVED_BYTES) return;
   throw refusal(

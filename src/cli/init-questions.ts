@@ -10,7 +10,8 @@ import { type TriedPlatform, tryPlatform } from './ask-platform.ts';
 import type { InitCall } from './commands/init.ts';
 import { usageError } from './exit-code.ts';
 import type { CredentialsChoice, FirstConfig } from './first-config.ts';
-import { printable, withBar } from './printer.ts';
+import { printable } from './printer.ts';
+import { withProgress } from './progress.ts';
 import { writeOutput } from './written-file.ts';
 
 type Told = Pick<InitCall, 'flags' | 'edge' | 'settings'>;
@@ -196,8 +197,8 @@ class Questions {
   async #tryPlatform(url: string, accessToken?: string): Promise<TriedPlatform> {
     const { caFile } = this.#places;
     const { stderr, signal } = this.#told.edge;
-    const tried = await withBar(stderr, 'asking the platform …', (bar) => {
-      bar.update(0, undefined, () => '');
+    const tried = await withProgress(stderr, 'platform', (progress) => {
+      progress.step('asking …');
       return tryPlatform(
         {
           url,

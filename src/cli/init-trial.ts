@@ -6,7 +6,8 @@ import { withinMs } from '../host/bounded-wait.ts';
 import { systemClock } from '../host/clock.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import type { Edge } from './edge.ts';
-import { printable, withBar } from './printer.ts';
+import { printable } from './printer.ts';
+import { amountsOf, withProgress } from './progress.ts';
 import { readOnce } from './sensors.ts';
 import { valueText } from './value-text.ts';
 
@@ -28,10 +29,10 @@ export async function trySensors(config: AgentConfig, edge: Edge): Promise<reado
   const found = config.sensors.filter(({ kind }) => definitionOf(kind).everywhere === undefined);
   const tried: TriedSensor[] = [];
   const tryAll = async (signal: AbortSignal): Promise<void> => {
-    await withBar(edge.stderr, 'reading each sensor', async (bar) => {
+    await withProgress(edge.stderr, 'reading each sensor', async (progress) => {
       for (const sensor of found) {
         if (signal.aborted) return;
-        bar.update(tried.length, found.length, (amount) => `${amount} sensors`);
+        progress.update(tried.length, found.length, amountsOf('sensors'));
         const { name } = sensor;
         try {
           const readings = await readOnce(sensor, config, { stderr: edge.stderr, signal });

@@ -16,7 +16,8 @@ import { CommandError, EXIT } from './exit-code.ts';
 import { type FirstConfig, firstConfigText } from './first-config.ts';
 import { askForFirstConfig } from './init-questions.ts';
 import { markSilent, type TriedSensor, trySensors } from './init-trial.ts';
-import { type Printer, withBar } from './printer.ts';
+import type { Printer } from './printer.ts';
+import { amountsOf, withProgress } from './progress.ts';
 import { type FoundBoard, scanBoard } from './scan.ts';
 import { listenOn } from './scan-serial.ts';
 import { serialCandidates } from './serial-guesses.ts';
@@ -113,18 +114,14 @@ async function lookAround({ simulate, listen, out }: InitCall['flags'], edge: Ed
       : ({ board: 'simulated', gpio: 'auto', boardSocket: resolve(simulate) } as const);
   const ports = openPorts({ clock: systemClock, hardware });
   try {
-    const found = await withBar(edge.stderr, 'looking at the buses', (bar) =>
-      scanBoard(
-        ports,
-        { onProgress: (done, total) => bar.update(done, total, (amount) => `${amount} buses`) },
-        edge.signal,
-      ),
+    const found = await withProgress(edge.stderr, 'looking at the buses', (progress) =>
+      scanBoard(ports, { onProgress: (done, total) => progress.update(done, total, amountsOf('buses')) }, edge.signal),
     );
     if (!listen || found.serialPorts.length === 0) return found;
     const candidates = await serialCandidates(resolve(out));
-    const serialPorts = await withBar(edge.stderr, 'listening on serial ports', (bar) => {
+    const serialPorts = await withProgress(edge.stderr, 'listening on serial ports', (progress) => {
       const onProgress = (done: number): void =>
-        bar.update(done * LISTEN_MS, MAX_LISTEN_MS, (amount) => `${amount / 1_000} s`);
+        progress.update((done * LISTEN_MS) / 1_000, MAX_LISTEN_MS / 1_000, amountsOf('s'));
       const hear = (within: AbortSignal) =>
         listenOn(ports, found.serialPorts, { forMs: LISTEN_MS, candidates, onProgress }, within);
       return withinMs(systemClock, MAX_LISTEN_MS, hear, edge.signal);

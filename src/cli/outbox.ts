@@ -22,7 +22,8 @@ import type { Call } from './command.ts';
 import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { placeFolders } from './outbox-files.ts';
-import { type Printer, printable, withBar } from './printer.ts';
+import { type Printer, printable } from './printer.ts';
+import { amountsOf, withProgress } from './progress.ts';
 import { checkRange } from './range-words.ts';
 import { parseRange } from './report-range.ts';
 import { csvLine, shortAge, valueText } from './value-text.ts';
@@ -125,11 +126,11 @@ export async function exportEntries(call: ExportCall): Promise<void> {
   const line = flags.format === 'csv' ? csvOf : jsonLine;
   let done = 0;
   if (flags.format === 'csv') print.write('time,ts,key,value,class,device\r\n');
-  const unread = await withBar(edge.stderr, 'export', (bar) =>
+  const unread = await withProgress(edge.stderr, 'export', (progress) =>
     entries(call, async (some) => {
       print.writeForeign(some.map(line).join(''));
       done += some.length;
-      bar.update(done, undefined, (amount) => `${amount} entries`);
+      progress.update(done, undefined, amountsOf('entries'));
       await edge.stdout.drained();
     }),
   );
@@ -196,9 +197,8 @@ export async function verify(call: VerifyCall): Promise<void> {
   const verdicts: (OutboxVerdict & { readonly folder: string })[] = [];
   const unread: UnreadPlace[] = [];
   for (const { name, folder } of await placeFolders(stateFolder)) {
-    const verdict = await withBar(edge.stderr, 'verify', (bar) => {
-      const onProgress = (done: number, total: number): void =>
-        bar.update(done, total, (amount) => `${amount} segments`);
+    const verdict = await withProgress(edge.stderr, 'verify', (progress) => {
+      const onProgress = (done: number, total: number): void => progress.update(done, total, amountsOf('segments'));
       return verifyOutbox({ files: systemFiles, folder }, onProgress, edge.signal);
     }).catch((error: unknown) => {
       const why = `the outbox in ${folder} cannot be read: ${messageOf(error)}`;
@@ -231,9 +231,9 @@ export async function drain({ flags, edge, print, agent }: DrainCall): Promise<v
   const atFirst = await held();
   const untilMs = systemClock.monotonicMs() + flags.within;
   let left = atFirst;
-  await withBar(edge.stderr, 'drain', async (bar) => {
+  await withProgress(edge.stderr, 'drain', async (progress) => {
     while (left > 0 && systemClock.monotonicMs() < untilMs && !edge.signal.aborted) {
-      bar.update(Math.max(0, atFirst - left), atFirst, (amount) => `${amount} entries`);
+      progress.update(Math.max(0, atFirst - left), atFirst, amountsOf('entries'));
       await systemClock.sleep(LOOK_EVERY_MS, edge.signal);
       left = await held();
     }

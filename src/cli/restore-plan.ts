@@ -44,11 +44,18 @@ export async function isRestoreUnfinished(configFile: string, files: Files): Pro
   return (await files.facts(restorePlanPath(configFile)).catch(() => undefined)) !== undefined;
 }
 
+/** Tells how many files of all are written. */
+export type OnRestored = (done: number, total: number) => void;
+
 /**
  * Writes everything of the plan; may be cut short at any step, and is then done from the beginning. False when there is none.
  * @throws CommandError for a plan that is none; AgentError `host/already-running` (stop), `host/write-failed` (retry).
  */
-export async function finishRestore(configFile: string, files: Files): Promise<boolean> {
+export async function finishRestore(
+  configFile: string,
+  files: Files,
+  onRestored: OnRestored = () => {},
+): Promise<boolean> {
   const folder = dirname(configFile);
   const bytes = await asOwnerOf(folder, () =>
     readWhole(files, restorePlanPath(configFile), { limitBytes: MAX_ARCHIVE_BYTES }),
@@ -56,11 +63,16 @@ export async function finishRestore(configFile: string, files: Files): Promise<b
   if (bytes === undefined) return false;
   const plan = planIn(bytes, configFile);
   const { stateFolder } = plan;
+  let done = 0;
+  const onFile = (): void => {
+    done += 1;
+    onRestored(done, plan.files.length);
+  };
   await files.makeFolder(stateFolder);
   await asOwnerOf(stateFolder, async () => {
     const lock = await takeLock(stateFolder);
     try {
-      await writeState(plan, files);
+      await writeState(plan, files, onFile);
     } finally {
       await lock.close();
     }
@@ -74,6 +86,7 @@ export async function finishRestore(configFile: string, files: Files): Promise<b
       // The name of this configuration may be another one than it was.
       const path = file.path === plan.configName ? configFile : join(folder, file.path);
       await writeBeside(folder, { ...file, path }, files);
+      onFile();
     }
     await removeDurably(files, restorePlanPath(configFile));
   });
@@ -81,7 +94,11 @@ export async function finishRestore(configFile: string, files: Files): Promise<b
 }
 
 /** The credentials first: until they are written, what waits is the former device's. */
-async function writeState({ stateFolder, setsQueueAside, files: archived }: RestorePlan, files: Files): Promise<void> {
+async function writeState(
+  { stateFolder, setsQueueAside, files: archived }: RestorePlan,
+  files: Files,
+  onFile: () => void,
+): Promise<void> {
   const state = archived.filter(({ place }) => place === 'state');
   const own = state.find(({ path }) => path === CREDENTIALS_FILES[0]);
   const present = await readWhole(files, join(stateFolder, CREDENTIALS_FILES[0])).catch(() => undefined);
@@ -89,8 +106,10 @@ async function writeState({ stateFolder, setsQueueAside, files: archived }: Rest
   if (setsQueueAside && !isNew) await moveGatewayAside({ stateFolder, files, log: silentLog });
   // The restored device is a real one, wherever a simulated run was tried before.
   await removeDurably(files, join(stateFolder, SIMULATED_MARK));
-  for (const file of [...(own === undefined ? [] : [own]), ...state.filter((each) => each !== own)])
+  for (const file of [...(own === undefined ? [] : [own]), ...state.filter((each) => each !== own)]) {
     await writeStateFile(stateFolder, file, files);
+    onFile();
+  }
 }
 
 async function writeStateFile(folder: string, { path, mode, content }: ArchivedFile, files: Files): Promise<void> {

@@ -25,7 +25,14 @@ import {
   openGateway,
 } from './gateway-archive.ts';
 import { printable } from './printer.ts';
-import { commitRestore, finishRestore, isRestoreUnfinished, type RestorePlan } from './restore-plan.ts';
+import { amountsOf, type Progress, withProgress } from './progress.ts';
+import {
+  commitRestore,
+  finishRestore,
+  isRestoreUnfinished,
+  type OnRestored,
+  type RestorePlan,
+} from './restore-plan.ts';
 import { isShippedExample } from './shipped-example.ts';
 
 const STOP_FIRST = 'stop the agent first: sudo systemctl stop turnstone';
@@ -35,7 +42,9 @@ export async function restore(call: RestoreCall): Promise<void> {
   const configFile = resolve(flags.config);
   if (flags.finish === true) {
     if (args.file !== '') throw usageError('--finish goes on with what was begun, and takes no file');
-    const isFinished = await finishRestore(configFile, systemFiles).catch(withRemedy);
+    const isFinished = await withProgress(edge.stderr, 'restore', (progress) =>
+      finishRestore(configFile, systemFiles, tellRestored(progress)),
+    ).catch(withRemedy);
     print.write(isFinished ? `finished\n${nextSteps(configFile)}` : 'no restore is to be finished\n');
     return;
   }
@@ -45,13 +54,18 @@ export async function restore(call: RestoreCall): Promise<void> {
       nextStep: 'finish it first: sudo turnstone restore --finish',
     });
   const { text, passphrase } = await readArchive('gateway', args.file, call);
-  const archive = await openGateway(text, passphrase);
-  const plan = await restoreGateway(archive, {
-    configFile,
-    environment: edge.environment,
-    replace: flags.replace === true,
-    files: systemFiles,
-  }).catch(withRemedy);
+  const { archive, plan } = await withProgress(edge.stderr, 'restore', async (progress) => {
+    progress.step('decrypting');
+    const opened = await openGateway(text, passphrase);
+    const deps = {
+      configFile,
+      environment: edge.environment,
+      replace: flags.replace === true,
+      files: systemFiles,
+      onRestored: tellRestored(progress),
+    };
+    return { archive: opened, plan: await restoreGateway(opened, deps).catch(withRemedy) };
+  });
   const made = new Date(archive.madeAtMs).toISOString().replace(/\.\d+Z$/, 'Z');
   print.write(`this machine is the gateway of ${made} (release ${printable(archive.release)})\n`);
   if (plan.setsQueueAside)
@@ -64,12 +78,17 @@ export async function restore(call: RestoreCall): Promise<void> {
   print.write(nextSteps(configFile));
 }
 
+function tellRestored(progress: Progress): OnRestored {
+  return (done, total) => progress.update(done, total, amountsOf('files written'));
+}
+
 export interface RestoreDeps {
   readonly configFile: string;
   readonly environment: Environment;
   /** Gives up the identity and the configuration that are here. */
   readonly replace: boolean;
   readonly files: Files;
+  readonly onRestored?: OnRestored;
 }
 
 /**
@@ -77,7 +96,7 @@ export interface RestoreDeps {
  * @throws CommandError over what is here without `replace`; AgentError `host/already-running` (stop), `host/write-failed` (retry).
  */
 export async function restoreGateway(archive: GatewayArchive, deps: RestoreDeps): Promise<RestorePlan> {
-  const { configFile, environment, replace, files } = deps;
+  const { configFile, environment, replace, files, onRestored } = deps;
   const config = archive.files.find(({ place, path }) => place === 'configuration' && path === archive.configName);
   const variables = archive.files
     .find(({ place, path }) => place === 'configuration' && path === ENVIRONMENT_NAME)
@@ -117,7 +136,7 @@ export async function restoreGateway(archive: GatewayArchive, deps: RestoreDeps)
   const isOther = present === 'unreadable' ? isOtherBoard(coming.own?.board ?? {}, board) : isOtherDevice(here, coming);
   const plan = { ...archive, files: withOwn.map(reboundFile), stateFolder, setsQueueAside: isOther };
   await commitRestore(configFile, plan, files);
-  await finishRestore(configFile, files).catch((cause: unknown) => {
+  await finishRestore(configFile, files, onRestored).catch((cause: unknown) => {
     throw new CommandError(`the restore is not whole yet: ${messageOf(cause)}`, {
       cause,
       nextStep: 'mend that, then: sudo turnstone restore --finish',

@@ -20,15 +20,18 @@ import { CommandError, EXIT } from './exit-code.ts';
 import { finishRestore, isRestoreUnfinished } from './restore-plan.ts';
 import { expectSimulatedDevice, isLocalPlatform, isRealFromNowOn } from './simulated-run.ts';
 import { openStandAloneRun, type StandAloneRun, simulatedEnvironment } from './stand-alone-run.ts';
+import { terminalLog } from './terminal-log.ts';
 
-export async function run({ flags, edge }: RunCall): Promise<void> {
+export async function run(call: RunCall): Promise<void> {
+  const { flags } = call;
   await finishCutRestore(flags.config);
-  if (flags.simulate === true) await runSimulated(flags, edge);
-  else await runAgent(flags, edge);
+  if (flags.simulate === true) await runSimulated(call);
+  else await runAgent(call);
 }
 
 /** With a board that fits the configuration; where the configuration names a real platform, with a local one and folders of its own. */
-async function runSimulated(flags: RunCall['flags'], edge: Edge): Promise<void> {
+async function runSimulated(call: RunCall): Promise<void> {
+  const { flags, edge } = call;
   const environment = await simulatedEnvironment(flags.config, edge.environment);
   const isOfSite = flags.sendSimulated !== true && (await namesRealPlatform(flags.config, environment));
   const alone = isOfSite ? await openStandAloneRun(flags.config, edge.environment) : undefined;
@@ -38,7 +41,7 @@ async function runSimulated(flags: RunCall['flags'], edge: Edge): Promise<void> 
       tellingOn(edge)(`simulated: readings go to a local platform, ${alone.platformUrl}, and are gone with this run\n`);
     const board = await startBoard(alone?.configFile ?? flags.config, edge);
     try {
-      await runAgent(flags, edge, { boardSocket: board.socket, alone });
+      await runAgent(call, { boardSocket: board.socket, alone });
     } finally {
       await board.stop();
     }
@@ -48,15 +51,17 @@ async function runSimulated(flags: RunCall['flags'], edge: Edge): Promise<void> 
 }
 
 async function runAgent(
-  flags: RunCall['flags'],
-  edge: Edge,
+  call: RunCall,
   { alone, ...board }: { readonly boardSocket?: string; readonly alone?: StandAloneRun | undefined } = {},
 ): Promise<void> {
+  const { flags, edge, print } = call;
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(alone?.configFile ?? flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
   if (flags.simulate !== true)
     await isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: tellingOn(edge) });
+  const machine = alone === undefined ? thisMachine : machineOf(alone, thisMachine);
+  const logSink = terminalLog(edge, print, flags.json === true);
   let agent: Agent | undefined;
   let isAsked = false;
   // Before the start: systemd may ask for a reload as soon as it is told that the agent is ready, and an unheard SIGHUP ends a process.
@@ -68,7 +73,7 @@ async function runAgent(
     {
       configFile: flags.config,
       environment: edge.environment,
-      machine: alone === undefined ? thisMachine : machineOf(alone, thisMachine),
+      machine: logSink === undefined ? machine : { ...machine, logSink },
       redactWith: (redact) => edge.redactWith(redact),
       ...board,
       onDurable: flags.recordAppends === undefined ? undefined : recordAppends(flags.recordAppends),

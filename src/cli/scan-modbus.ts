@@ -16,7 +16,8 @@ import type { ScanCall } from './commands/init.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { slotLines, yamlText } from './first-config.ts';
 import { likelyModels, type ModelGuess } from './modbus-models.ts';
-import { printable, withBar } from './printer.ts';
+import { printable } from './printer.ts';
+import { amountsOf, withProgress } from './progress.ts';
 
 /** Looking for the models of one unit ends after this long; some are silent instead of refusing. */
 const MAX_UNIT_MS = 60_000;
@@ -165,12 +166,12 @@ async function searchUnits(
   { stderr, signal }: ScanCall['edge'],
 ): Promise<readonly number[]> {
   const answers: { readonly unitId: number; readonly answer: string }[] = [];
-  await withBar(
+  await withProgress(
     stderr,
     'baudRate' in connection ? `${connection.baudRate} baud, parity ${connection.parity}` : connection.host,
-    async (bar) => {
+    async (progress) => {
       for (const [at, unitId] of units.entries()) {
-        bar.update(at, units.length, (amount) => `${amount} units, ${answers.length} found`);
+        progress.update(at, units.length, amountsOf(`units, ${answers.length} found`));
         const answer = await firstAnswer(link, unitId, signal);
         if (answer !== undefined) answers.push({ unitId, answer });
       }

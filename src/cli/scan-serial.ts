@@ -15,7 +15,8 @@ import { systemClock } from '../host/clock.ts';
 import { FrameCutter, SND_NKE, shortFrame } from '../sensors/mbus/frames.ts';
 import type { ScanCall } from './commands/init.ts';
 import { Names, serialLines, slotLines } from './first-config.ts';
-import { type ProgressBar, printable, withBar } from './printer.ts';
+import { printable } from './printer.ts';
+import { amountsOf, type Progress, withProgress } from './progress.ts';
 import {
   type Candidate,
   type Guess,
@@ -73,13 +74,13 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
     ? [listed.find((one) => [one.path, one.stablePath].includes(flags.port)) ?? { path: flags.port }]
     : listed;
   const candidates = await serialCandidates(flags.config ?? DEFAULT_CONFIG_FILE);
-  const heard = await withBar(edge.stderr, 'listening', (bar) => {
-    const onProgress = (done: number, total: number): void => bar.update(done, total, (amount) => `${amount} speeds`);
+  const heard = await withProgress(edge.stderr, 'listening', (progress) => {
+    const onProgress = (done: number, total: number): void => progress.update(done, total, amountsOf('speeds'));
     return listenOn(ports, found, { forMs: flags.for, candidates, onProgress }, edge.signal);
   });
   const asked: HeardPort[] = [];
   for (const port of heard) {
-    const ask = (bar: ProgressBar) =>
+    const ask = (progress: Progress) =>
       askPort(
         ports,
         port,
@@ -88,13 +89,13 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
           addresses: flags.units ?? MBUS_ADDRESSES,
           answerMs: Math.max(MIN_ANSWER_MS, flags.for),
           acknowledgeMs: Math.max(MIN_ACKNOWLEDGE_MS, flags.timeout),
-          bar,
+          progress,
         },
         edge.signal,
       );
     asked.push(
       flags.ask === true && port.heard?.what === SILENCE
-        ? await withBar(edge.stderr, `asking on ${port.path}`, ask)
+        ? await withProgress(edge.stderr, `asking on ${port.path}`, ask)
         : port,
     );
   }
@@ -185,7 +186,7 @@ interface Asking {
   readonly addresses: readonly number[];
   readonly answerMs: number;
   readonly acknowledgeMs: number;
-  readonly bar: ProgressBar;
+  readonly progress: Progress;
 }
 
 /** Sends the requests of presets, then a reset to each primary address of the M-Bus. */
@@ -215,7 +216,7 @@ async function askPort(ports: Ports, port: HeardPort, asking: Asking, signal: Ab
 async function acknowledging(
   ports: Ports,
   path: string,
-  { addresses, acknowledgeMs, bar }: Asking,
+  { addresses, acknowledgeMs, progress }: Asking,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const found: number[] = [];
@@ -225,7 +226,7 @@ async function acknowledging(
     port.onBytes((bytes) => cutter.cutBytes(bytes));
     for (const [done, address] of addresses.entries()) {
       signal.throwIfAborted();
-      bar.update(done, addresses.length, (amount) => `${amount} M-Bus addresses`);
+      progress.update(done, addresses.length, amountsOf('M-Bus addresses'));
       const acknowledged = new AbortController();
       onAcknowledged = () => acknowledged.abort();
       await withinMs(systemClock, MIN_ANSWER_MS, (within) => port.write(shortFrame(SND_NKE, address), within), signal);

@@ -11,7 +11,8 @@ import type { BusKind, ScanCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
 import { chipSnippet } from './first-config.ts';
-import { printable, withBar } from './printer.ts';
+import { printable } from './printer.ts';
+import { amountsOf, withProgress } from './progress.ts';
 import type { HeardPort } from './scan-serial.ts';
 
 export interface FoundChip {
@@ -112,6 +113,9 @@ const ADVICE: Readonly<Record<BusOfRows, string>> = {
   'one-wire': 'check the data line and its pull-up resistor, and that the one-wire bus is enabled',
 };
 
+/** Those that a chip may have. */
+const I2C_ADDRESSES = 112;
+
 const ENABLE_I2C = 'enable it (on a Raspberry Pi: raspi-config, or dtparam=i2c_arm=on), and modprobe i2c-dev';
 
 export async function scan(call: ScanCall): Promise<void> {
@@ -137,8 +141,9 @@ async function scanI2c(ports: Ports, { bus, addressesOnly = false }: ScanFlags, 
   if (buses.length === 0) throw new CommandError('this machine has no I2C bus', { nextStep: ENABLE_I2C });
   const found: FoundChip[] = [];
   for (const number of buses) {
-    const chips = await withBar(edge.stderr, `i2c-${number}`, (bar) => {
-      const onProgress = (done: number): void => bar.update(done * 112, 112, (amount) => `${amount} addresses`);
+    const chips = await withProgress(edge.stderr, `i2c-${number}`, (progress) => {
+      const onProgress = (done: number): void =>
+        progress.update(Math.round(done * I2C_ADDRESSES), I2C_ADDRESSES, amountsOf('addresses'));
       return scanI2cBus(ports, number, { onProgress, addressesOnly }, edge.signal);
     });
     found.push(...chips);

@@ -32,6 +32,14 @@ export function shortAge(ms: number): string {
   return /^(?:\d+[a-z]+){1,2}/.exec(formatDuration(whole))?.[0] ?? '0s';
 }
 
+/** As `shortAge`, to be read within a sentence: `2 h 5 min`. */
+export function spokenAge(ms: number): string {
+  return shortAge(ms)
+    .replace(/(\d)m(?!s)/g, '$1min')
+    .replace(/(\d+)([a-z]+)/g, '$1 $2 ')
+    .trim();
+}
+
 /** How a sensor does. */
 export function stateText({ state, fault }: SensorStatus, { green, red, dim }: Style): string {
   const paint = { ok: green, failing: red, starting: dim }[state];

@@ -1,84 +1,61 @@
-/** Shows the sensors live: a table with sparklines on a terminal, one line for each change elsewhere. */
+/** Shows the sensors live: on a terminal a table that scrolls, sorts and filters; elsewhere one line for each change. */
 import { systemClock } from '../host/clock.ts';
-import { nameText, shownText } from '../names/shown-text.ts';
-import type { ActuatorStatus, AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import { jsonEqual, stringifyJson } from '../values/json.ts';
+import type { AgentCalls } from './agent-calls.ts';
 import type { WatchCall } from './commands/status.ts';
-import { type Printer, printable } from './printer.ts';
-import { outputText, shortAge, valueText } from './value-text.ts';
+import type { Terminal } from './edge.ts';
+import { printable } from './printer.ts';
+import { Screen } from './screen.ts';
+import { valueText } from './value-text.ts';
+import { WatchView } from './watch-view.ts';
+import { type Watched, watchedOf } from './watched.ts';
 
-/** As many as a sparkline has room for. */
-const HISTORY = 32;
-const BLOCKS = '▁▂▃▄▅▆▇█';
-const CLEAR = '\u001b[H\u001b[J';
-const HIDE_CURSOR = '\u001b[?25l';
-const SHOW_CURSOR = '\u001b[?25h';
-
-type Reading = SensorStatus['readings'][number];
-
-interface Watched extends Reading {
-  readonly sensor: string;
-  /** Its label, else its name. */
-  readonly called: string;
-  readonly history: readonly number[];
-}
-
-export async function watch({ flags, edge, print, agent }: WatchCall): Promise<void> {
+export async function watch(call: WatchCall): Promise<void> {
+  const { flags, edge, agent } = call;
   const asked = await agent();
-  const draws = edge.stdout.isTerminal && flags.json !== true;
+  const terminal = flags.json === true ? undefined : edge.terminal();
+  if (terminal === undefined) await printChanges(call, asked);
+  else await showTable(call, asked, terminal);
+}
+
+async function printChanges({ flags, edge, print }: WatchCall, asked: AgentCalls): Promise<void> {
   let seen: ReadonlyMap<string, Watched> = new Map();
-  if (draws) print.write(HIDE_CURSOR);
-  try {
-    for (let look = 0; !edge.signal.aborted && look !== flags.times; look += 1) {
-      if (look > 0) await systemClock.sleep(flags.every, edge.signal);
-      const status = await asked.ask('getStatus');
-      const now = watchedOf(status, seen);
-      print.write(draws ? `${CLEAR}${page(status, now, print)}` : news(now, seen, flags.json === true));
-      seen = now;
-    }
-  } finally {
-    if (draws) print.write(SHOW_CURSOR);
+  await eachLook(flags, edge.signal, async () => {
+    const now = watchedOf(await asked.ask('getStatus'), seen);
+    print.write(news(now, seen, flags.json === true));
+    seen = now;
+  });
+}
+
+async function showTable({ flags, edge, print }: WatchCall, asked: AgentCalls, terminal: Terminal): Promise<void> {
+  const ending = new AbortController();
+  const view = new WatchView({ style: print.style, sort: flags.sort });
+  let draw = (): void => {};
+  const user = {
+    onKey: (key: Parameters<WatchView['press']>[0]): void => {
+      if (view.press(key)) draw();
+      else ending.abort();
+    },
+    onResize: (): void => draw(),
+  };
+  await Screen.use({ terminal, output: edge.stdout, user }, async (screen) => {
+    draw = () => screen.draw(view.lines(screen));
+    await eachLook(flags, AbortSignal.any([edge.signal, ending.signal]), async () => {
+      view.take(await asked.ask('getStatus'));
+      draw();
+    });
+  });
+}
+
+async function eachLook(
+  { every, times }: Pick<WatchCall['flags'], 'every' | 'times'>,
+  signal: AbortSignal,
+  look: () => Promise<void>,
+): Promise<void> {
+  for (let looks = 0; !signal.aborted && looks !== times; looks += 1) {
+    if (looks > 0) await systemClock.sleep(every, signal);
+    if (!signal.aborted) await look();
   }
-}
-
-function watchedOf({ sensors }: AgentStatus, before: ReadonlyMap<string, Watched>): ReadonlyMap<string, Watched> {
-  const readings = sensors.flatMap(({ name, label: called = name, readings: all }) =>
-    all.map((reading) => ({ sensor: name, called, ...reading })),
-  );
-  return new Map(
-    readings.map((reading) => {
-      const id = `${reading.sensor} ${reading.key}`;
-      const known = before.get(id);
-      const isNew = known?.atMs !== reading.atMs;
-      const number = typeof reading.value === 'boolean' ? Number(reading.value) : reading.value;
-      const added = isNew && typeof number === 'number' ? [number] : [];
-      return [id, { ...reading, history: [...(known?.history ?? []), ...added].slice(-HISTORY) }];
-    }),
-  );
-}
-
-function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, print: Printer): string {
-  const { bold, dim, red, cyan } = print.style;
-  const readings = [...watched.values()].map((reading) => [
-    printable(reading.called),
-    printable(nameText(reading)),
-    printable(shownText(reading.value, reading)),
-    cyan(sparkline(reading.history)),
-    dim(shortAge(status.nowMs - reading.atMs)),
-  ]);
-  const failing = status.sensors
-    .filter(({ state }) => state === 'failing')
-    .map(({ name, label = name, fault }) => [printable(label), '', red(printable(fault ?? 'fails'))]);
-  const shown = ({ value, fault, class: kind }: ActuatorStatus): string =>
-    fault === undefined ? outputText(value, kind) : red(printable(fault));
-  const actuators = status.actuators.map((actuator) => [
-    printable(actuator.label ?? actuator.name),
-    '',
-    shown(actuator),
-  ]);
-  const { platform, outbox } = status;
-  const head = `${bold(printable(status.label ?? status.deviceName) || 'turnstone')}  ${printable(platform.words)}, ${outbox.heldEntries} entries wait\n\n`;
-  return head + print.table([...readings, ...failing, ...actuators]);
 }
 
 function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Watched>, asJson: boolean): string {
@@ -89,13 +66,4 @@ function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Wat
     return `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`;
   });
   return lines.join('');
-}
-
-/** A curve in one line of text: a block for each number, from the least to the greatest of them; a flat curve lies at the bottom. */
-export function sparkline(values: readonly number[]): string {
-  const least = Math.min(...values);
-  const range = Math.max(...values) - least;
-  return values
-    .map((value) => BLOCKS[range === 0 ? 0 : Math.round(((value - least) / range) * (BLOCKS.length - 1))] ?? '')
-    .join('');
 }

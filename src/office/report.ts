@@ -1,7 +1,8 @@
 /** A saved view's rows, as a table, as CSV or as JSON, on the terminal or in a file. */
 
 import { interrupted } from '../cli/exit-code.ts';
-import { printable, withBar } from '../cli/printer.ts';
+import { printable } from '../cli/printer.ts';
+import { withProgress } from '../cli/progress.ts';
 import { parseFilters, parseRange } from '../cli/report-range.ts';
 import { csvLine } from '../cli/value-text.ts';
 import { WrittenFile } from '../cli/written-file.ts';
@@ -31,12 +32,12 @@ export async function report({ args, flags, edge, print, settings }: ReportCall)
   let rows = 0;
   try {
     const request = { viewConfigId: args.viewId, ...range, ...(Object.keys(filters).length === 0 ? {} : { filters }) };
-    await withBar(edge.stderr, 'report', async (bar) => {
+    await withProgress(edge.stderr, 'report', async (progress) => {
       for await (const part of client.buildReport(request, edge.signal)) {
         await write(part.kind === 'labels' ? formatter.labels(part.columnLabels) : formatter.rows(part.rows));
         if (part.kind !== 'rows') continue;
         rows += part.rows.length;
-        if (file !== undefined) bar.update(rows, undefined, rowCount);
+        if (file !== undefined) progress.update(rows, undefined, rowCount);
       }
     });
     await write(formatter.end());

@@ -1,5 +1,5 @@
 /** A process edge for tests: what is printed is kept, answers to questions are given beforehand. */
-import type { Edge, Output } from '../../src/cli/edge.ts';
+import type { Edge, Output, Terminal } from '../../src/cli/edge.ts';
 
 export interface FakeEdge extends Edge {
   /** Returns the output so far. */
@@ -16,6 +16,8 @@ export interface FakeEdgeOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Answers to questions, in order; with any the edge is interactive. */
   readonly answers?: readonly string[];
+  /** The terminal's screen and keys; without it one of 40 rows on which nobody types, where `isTerminal` says so. */
+  readonly terminal?: Terminal;
   /** Piped in, piece by piece. */
   readonly input?: readonly string[];
 }
@@ -37,6 +39,7 @@ export function fakeEdge(options: FakeEdgeOptions = {}): FakeEdge {
   return {
     stdout: output('out'),
     stderr: output('err'),
+    terminal: () => options.terminal ?? (isTerminal ? silentTerminal(columns) : undefined),
     stdin: piped(options.input ?? []),
     environment,
     signal: stopping.signal,
@@ -52,6 +55,10 @@ export function fakeEdge(options: FakeEdgeOptions = {}): FakeEdge {
     asked,
     stop: () => stopping.abort(),
   };
+}
+
+function silentTerminal(columns: number): Terminal {
+  return { columns, rows: 40, onResize: () => () => {}, writeAtExit: () => () => {} };
 }
 
 async function* piped(pieces: readonly string[]): AsyncGenerator<Uint8Array> {

@@ -8,6 +8,7 @@ const RUN_OPTIONS = {
   config: CONFIG,
   simulate: toggle('with a simulated board instead of this machine’s pins, buses and ports'),
   sendSimulated: toggle('with --simulate: send invented readings to a real device, which is refused otherwise'),
+  json: toggle('print the log as JSON on a terminal, too; a pipe always gets JSON'),
   recordAppends: {
     ...valued('<file>', 'write every entry that became durable to this file, as JSON lines'),
     isHidden: true,
@@ -22,6 +23,7 @@ export const RUN = command('run', {
   notes: `\
 Signals: SIGTERM and Ctrl-C make readings durable, send what they can and stop; SIGHUP reads the configuration again and
 changes only what changed.
+On a terminal the log is printed in words, as turnstone logs prints it; a pipe and systemd get JSON lines.
 With --simulate a configuration of a real platform runs with a local one and folders of its own, which are gone when it ends.
 A file that the configuration names and that is not there now (a token, a certificate) is looked for again while it measures.`,
   exitCodes: `0 stopped as told, 1 failed and 66 the configuration cannot be read now (systemd starts it

@@ -1,14 +1,23 @@
 /** Commands that ask the running agent: its status, its sensors, their values live, its actuators, and the platform through it. */
 
 import { parseJson } from '../../values/json.ts';
-import { argument, type Call, command, duration, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { argument, type Call, choice, command, duration, taking, toggle, valued, wholeNumber } from '../command.ts';
 import { SENTENCES } from '../sentences.ts';
+
+const STATUS_OPTIONS = {
+  all: toggle('print every sensor, output and device, where many are folded into groups otherwise'),
+  json: toggle('print the whole status as JSON'),
+};
+export type StatusCall = Call<typeof STATUS_OPTIONS>;
 
 export const STATUS = command('status', {
   says: SENTENCES.status,
   agent: 'needed',
-  options: { json: toggle('print the whole status as JSON') },
-  examples: ['status', 'status --json', 'status --config /etc/turnstone/turnstone.yaml'],
+  options: STATUS_OPTIONS,
+  examples: ['status', 'status --all', 'status --json', 'status --config /etc/turnstone/turnstone.yaml'],
+  notes: `\
+Of more than 12 sensors it shows those that fail, and the others in groups; of ten outputs or more those with a fault or
+held by an operator. Alarms and trouble come first.`,
   exitCodes: '0 the agent answers, 69 no agent runs',
   run: async (call) => (await import('../status.ts')).showStatus(call),
 });
@@ -36,11 +45,16 @@ export const SENSORS = command('sensors', {
   run: async (call) => (await import('../sensors.ts')).listSensors(call),
 });
 
+/** Orders of the table; without one it has the configuration's. */
+export const WATCH_SORTS = ['name', 'state', 'age', 'device'] as const;
+export type WatchSort = (typeof WATCH_SORTS)[number];
+
 const WATCH_OPTIONS = {
   every: valued('<duration>', 'how often to look', {
     parse: duration('a duration from 100ms, such as 1s', 100),
     byDefault: 1_000,
   }),
+  sort: choice('<order>', 'order of the table on a terminal; without it the configuration’s', WATCH_SORTS),
   times: valued('<number>', 'end after so many looks', { parse: wholeNumber('a whole number above 0', 1) }),
   json: toggle('print each new reading as one line of JSON'),
 };
@@ -50,8 +64,10 @@ export const WATCH = command('watch', {
   says: SENTENCES.watch,
   agent: 'needed',
   options: WATCH_OPTIONS,
-  examples: ['watch', 'watch --every 5s', 'watch --json | jq .value'],
-  notes: 'Ctrl-C ends it.',
+  examples: ['watch', 'watch --sort age', 'watch --every 5s', 'watch --json | jq .value'],
+  notes: `\
+On a terminal: arrows, PgUp, PgDn, Home and End scroll, s changes the order, / filters, q or Ctrl-C ends it.
+In a pipe it prints a line for each change.`,
   run: async (call) => (await import('../watch.ts')).watch(call),
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/frame/program.ts';
-import { sparkline } from '../../../src/cli/watch.ts';
+import { sparkline } from '../../../src/cli/watch-view.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
@@ -218,11 +218,12 @@ describe('turnstone watch', () => {
     await serve();
     const { exitCode, out } = await run(words(), { isTerminal: true, environment: { NO_COLOR: '1' } });
     expect(exitCode).toBe(EXIT.ok);
-    const last = out.split('\u001b[H\u001b[J').at(-1) ?? '';
+    const last = out.replaceAll('\u001b[K', '').split('\u001b[H').at(-1) ?? '';
     expect(last).toMatch(/roof +Temperature +21\.5 °C +▁▅█ +1s/);
     expect(last).toContain('line busy');
     expect(last).toMatch(/pump +off/);
-    expect(out.endsWith('\u001b[?25h')).toBe(true);
+    expect(out.startsWith('\u001b[?1049h')).toBe(true);
+    expect(out.endsWith('\u001b[?1049l')).toBe(true);
   });
 
   it('prints only what changes where no terminal is', async () => {

@@ -12,6 +12,7 @@ import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
 import { devicesSummary } from '../../../src/status/shape/device-status.ts';
 import type { JsonValue } from '../../../src/values/json.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
+import { busyStatus } from '../../support/busy-status.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 import { socketOperations } from '../../support/socket-operations.ts';
 
@@ -136,7 +137,7 @@ describe('turnstone status', () => {
     const { exitCode, out } = await status();
     expect(exitCode).toBe(EXIT.ok);
     expect(out).toContain('gateway-1  turnstone 1.2.3, running 2h');
-    expect(out).toContain('clock not synchronised yet, LOCKED OUT');
+    expect(out.replace(/\s+/g, ' ')).toContain('clock not synchronised yet, LOCKED OUT');
     expect(out).toContain('! the clock is not synchronised');
     expect(out).toMatch(/platform +the platform does not know this device; enter it there, for 5m/);
     expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent, trying again in 42s/);
@@ -169,7 +170,7 @@ describe('turnstone status', () => {
       { ...alarm, device: 'meter1', name: 'above 40', moves: [] },
     ];
     await serve({ ...STATUS, alarms });
-    const [, first, second] = (await status()).out.split('\n');
+    const [first, second] = (await status()).out.split('\n').filter((line) => line.startsWith('✕'));
     expect(first).toBe('✕ Roof temperature is 41.5 °C, above 40 (hot), for 14m; it moves fan');
     expect(second).toBe('✕ Roof temperature of meter1 is 41.5 °C, above 40, for 14m');
   });
@@ -212,7 +213,7 @@ describe('turnstone status', () => {
     await serve({ ...STATUS, page: { url: 'https://gateway-1:8088', fingerprint } });
     const { out } = await status();
     expect(out).toMatch(/^page +https:\/\/gateway-1:8088, certificate 00 AB AB AB AB AB AB AB …$/m);
-    expect(out).toContain(` SHA-256 ${fingerprint}\n`);
+    expect(out.replace(/\s+/g, ' ')).toContain(` SHA-256 ${fingerprint} `);
     await server?.close();
     await serve({ ...STATUS, page: { url: 'http://localhost:8088' } });
     expect((await status()).out).toMatch(/^page +http:\/\/localhost:8088, on this machine alone$/m);
@@ -266,5 +267,125 @@ describe('turnstone status', () => {
     expect(err).toBe(
       `turnstone: no agent answers in ${folder}; start it (sudo systemctl start turnstone), or name its --run-folder (control-socket/not-running)\n`,
     );
+  });
+});
+
+describe('turnstone status of a large gateway', () => {
+  const FOLDER = (): string[] => ['--run-folder', folder];
+  const LARGE = { sensors: 130, devices: 100, outputs: 24 };
+
+  const page = async (shown: AgentStatus, more: readonly string[] = []): Promise<readonly string[]> => {
+    await serve(shown);
+    const { out } = await status([...FOLDER(), ...more]);
+    return out.trimEnd().split('\n');
+  };
+
+  it.each([
+    ['well', {}],
+    ['in trouble', { failing: 2, alarms: 2, blocked: 2 }],
+    ['in much trouble', { failing: 60, alarms: 50, blocked: 40 }],
+  ])('fits 40 lines of 100 columns when it is %s', async (_how, trouble) => {
+    const lines = await page(busyStatus(STATUS, { ...LARGE, ...trouble }));
+    expect(lines.length).toBeLessThan(40);
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  it('names first what needs somebody, each kind of it, and counts the rest', async () => {
+    const lines = await page(busyStatus(STATUS, { ...LARGE, failing: 30, alarms: 30, blocked: 20 }));
+    const platform = lines.findIndex((line) => line.startsWith('platform'));
+    const urgent = lines.slice(1, platform).join('\n');
+    expect(urgent).toMatch(/^✕ Cold room 1 is 7\.2 °C, above 5 \(hot\), for 14m$/m);
+    expect(urgent).toMatch(/^✕ Sensor 1 \(sensor1, mbus\) failing: no answer within/m);
+    expect(urgent).toMatch(/^! device gateway-1 meter1: blocked, 40 entries wait: the platform refuses its token$/m);
+    expect(urgent).toContain('! the clock is not synchronised');
+    expect(urgent.replace(/\s+/g, ' ')).toMatch(
+      /and \d+ alarms, (\d+ alerts, )?\d+ failing sensors, \d+ devices more: turnstone status --all$/,
+    );
+  });
+
+  it('names all that needs somebody where that is little', async () => {
+    const lines = await page(busyStatus(STATUS, { ...LARGE, failing: 2, alarms: 1, blocked: 2 }));
+    for (const name of [
+      'Cold room 1',
+      'Sensor 1 ',
+      'Sensor 2 ',
+      'device gateway-1 meter1:',
+      'device gateway-1 meter2:',
+    ])
+      expect(lines.filter((line) => /^[✕!]/.test(line) && line.includes(name))).toHaveLength(1);
+    expect(lines.join('\n')).not.toContain('more: turnstone status --all');
+  });
+
+  it('tells of the others in groups by kind, with their oldest value', async () => {
+    const sensors = Array.from({ length: 26 }, (_, at) => ({
+      name: `s${at}`,
+      kind: at < 24 ? 'modbus' : 'sht4x',
+      state: at === 25 ? 'failing' : 'ok',
+      readings: [{ key: 'temperature', value: 1, atMs: STATUS.nowMs - (at === 3 ? 8_000 : 1_000) }],
+    })) as AgentStatus['sensors'];
+    const lines = await page({ ...STATUS, sensors });
+    expect(lines).toContain('  24 sensors of kind modbus read, the oldest value 8 s old');
+    expect(lines).toContain('  2 sensors of kind sht4x: 1 failing, 1 read, the oldest value 1 s old');
+  });
+
+  it('groups by device where there are few', async () => {
+    const lines = await page(busyStatus(STATUS, { sensors: 20, devices: 2, outputs: 0 }));
+    expect(lines.filter((line) => /^ {2}1 sensor of meter[12] read/.test(line))).toHaveLength(2);
+  });
+
+  it('counts many outputs by state, and names those with a fault or held by an operator', async () => {
+    const shown = busyStatus(STATUS, { sensors: 2, devices: 0, outputs: 24 });
+    const actuators = shown.actuators.map((output, at) => {
+      if (at === 1) return { ...output, fault: 'line busy' };
+      return at === 4 ? { ...output, slots: [{ slot: 'operator', value: true }] } : output;
+    }) as AgentStatus['actuators'];
+    const lines = await page({ ...shown, actuators });
+    const outputs = lines.slice(lines.indexOf('actuators') + 1);
+    expect(outputs).toEqual([
+      '  output-2  gpio-output  unknown: line busy  as rule night left it',
+      '  output-5  gpio-output  off                 as rule night left it',
+      '  22 outputs of kind gpio-output: 14 off, 8 on',
+    ]);
+  });
+
+  it('shows everything with --all', async () => {
+    const lines = await page(busyStatus(STATUS, { ...LARGE, blocked: 3 }), ['--all']);
+    const text = lines.join('\n');
+    for (let at = 1; at <= 130; at += 1) expect(text).toContain(`  Sensor ${at} `);
+    for (let at = 1; at <= 24; at += 1) expect(text).toContain(`  output-${at} `);
+    for (let at = 1; at <= 100; at += 1) expect(text).toContain(`gateway-1 meter${at} `);
+  });
+
+  it('shows a small gateway whole', async () => {
+    const lines = await page(busyStatus(STATUS, { sensors: 12, devices: 0, outputs: 9 }));
+    expect(lines.filter((line) => line.includes('Temperature: '))).toHaveLength(12);
+    expect(lines.filter((line) => line.startsWith('  output-'))).toHaveLength(9);
+  });
+
+  it('wraps at words, further in than where a row begins', async () => {
+    await serve(busyStatus(STATUS, { ...LARGE, failing: 1 }));
+    const { out } = await status(FOLDER(), { isTerminal: true, columns: 60, environment: { NO_COLOR: '1' } });
+    expect(out).toContain('✕ Sensor 1 (sensor1, mbus) failing: no answer within the\n  time that the line is given');
+    expect(out).toContain('uploads   last acknowledged 5m ago, 12 entries sent, trying\n          again in 42s');
+    expect(out.split('\n').filter((line) => line.length > 60)).toEqual([]);
+  });
+
+  it('colours by state, and says the state in words all the same', async () => {
+    await serve(busyStatus(STATUS, { ...LARGE, failing: 1, blocked: 1 }));
+    const { out } = await status(FOLDER(), { isTerminal: true, columns: 100 });
+    expect(out).toContain('\u001b[1mSensor 1\u001b[22m (sensor1, mbus) \u001b[31mfailing\u001b[39m');
+    expect(out).toContain('\u001b[31m1 failing\u001b[39m');
+    expect(out).toContain('\u001b[32mread\u001b[39m');
+  });
+
+  it.each([
+    ['in a pipe', {}, false],
+    ['in a pipe with FORCE_COLOR', { environment: { FORCE_COLOR: '1' } }, true],
+    ['on a terminal', { isTerminal: true }, true],
+    ['on a terminal with NO_COLOR', { isTerminal: true, environment: { NO_COLOR: '1' } }, false],
+    ['on a terminal with FORCE_COLOR=0', { isTerminal: true, environment: { FORCE_COLOR: '0' } }, false],
+  ])('has colours or none %s', async (_where, options, isColoured) => {
+    await serve();
+    expect((await status(FOLDER(), options)).out.includes('\u001b[')).toBe(isColoured);
   });
 });

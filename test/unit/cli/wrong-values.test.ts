@@ -25,6 +25,7 @@ const WRONG: Readonly<Record<string, string>> = {
   '<numbers>': '0-1000',
   '<name=a,b>': 'a',
   '<level>': 'loud',
+  '<order>': 'colour',
   '<count>': 'many',
   '<key=label>': 'a',
   '<name=token>': 'a',
