@@ -72,8 +72,7 @@ const PAPERS: readonly Paper[] = (
   )
 ).filter(({ machines }) => machines.length > 0);
 
-const isRun = (line: string): boolean =>
-  /^(sudo )?(turnstone|systemctl) /.test(line) && ELSEWHERE[line] === undefined;
+const isRun = (line: string): boolean => /^(sudo )?(turnstone|systemctl) /.test(line) && ELSEWHERE[line] === undefined;
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -84,9 +83,7 @@ afterEach(async () => {
 function configuration(platform: LocalPlatform, board: BoardBench, machine: number): string {
   // The other gateway of a move does not have the device yet.
   const isNewGateway = machine === 4;
-  const attached = isNewGateway
-    ? ''
-    : 'devices: [{ name: meter1 }]\n';
+  const attached = isNewGateway ? '' : 'devices: [{ name: meter1 }]\n';
   const load = isNewGateway ? '' : '  - { name: meter1, device: meter1, kind: bme280, address: 0x77, period: 1s }\n';
   return `version: 1
 platform: { url: "${platform.url}" }
@@ -116,7 +113,10 @@ describe.skipIf(missingHouse() !== undefined)('the commands in the papers', () =
     const platform = await LocalPlatform.start({ port: 0 });
     closing.push(() => platform.close());
     platform.allowProvisioning({ key: KEY, secret: SECRET });
-    const signals = { temperature: { kind: 'constant', value: 21 }, humidity: { kind: 'constant', value: 50 } } as const;
+    const signals = {
+      temperature: { kind: 'constant', value: 21 },
+      humidity: { kind: 'constant', value: 50 },
+    } as const;
     const board = await openBoardBench(() => ({
       gpio: [{ chip: 'gpiochip0', names: { 17: 'GPIO17' } }],
       i2c: [{ bus: 1, chips: [0x76, 0x77].map((address) => ({ kind: 'bme280', address, signals })) }],

@@ -68,7 +68,10 @@ const NOT_HERE: Readonly<Record<string, string>> = {
 };
 
 const lines = [...TEXT.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block]) =>
-  (block ?? '').replace(/ \\\n */g, ' ').trim().split('\n'),
+  (block ?? '')
+    .replace(/ \\\n */g, ' ')
+    .trim()
+    .split('\n'),
 );
 const isOwn = (line: string): boolean => /^(sudo )?turnstone /.test(line);
 /** Commands of the program that a test runs elsewhere are looked at like the others. */

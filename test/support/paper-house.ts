@@ -43,7 +43,16 @@ export interface PaperOutcome {
 /** Why no such machine can be made here; undefined when it can. */
 export function missingHouse(): string | undefined {
   try {
-    execFileSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt && mkdir /mnt/u /mnt/w && mount -t overlay o -o lowerdir=/etc,upperdir=/mnt/u,workdir=/mnt/w /etc'], { stdio: 'ignore' });
+    execFileSync(
+      'unshare',
+      [
+        '-m',
+        'sh',
+        '-c',
+        'mount -t tmpfs none /mnt && mkdir /mnt/u /mnt/w && mount -t overlay o -o lowerdir=/etc,upperdir=/mnt/u,workdir=/mnt/w /etc',
+      ],
+      { stdio: 'ignore' },
+    );
     execFileSync('script', ['--version'], { stdio: 'ignore' });
     return undefined;
   } catch {
@@ -101,7 +110,15 @@ export class PaperHouse {
   async run(command: string, options: { readonly interruptAfterMs?: number } = {}): Promise<PaperOutcome> {
     const child = spawn(
       'script',
-      ['--quiet', '--return', '--echo', 'never', '--command', `${this.#entering()} bash ${await this.#typed(command)}`, '/dev/null'],
+      [
+        '--quiet',
+        '--return',
+        '--echo',
+        'never',
+        '--command',
+        `${this.#entering()} bash ${await this.#typed(command)}`,
+        '/dev/null',
+      ],
       {
         cwd: this.home,
         env: {
@@ -155,4 +172,3 @@ export class PaperHouse {
     return file;
   }
 }
-

@@ -14,6 +14,7 @@ import type { BoardFault } from '../../src/hardware/board-protocol.ts';
 import { actuatorDefinition } from '../../src/kinds/actuator-kinds.ts';
 import { definitionOf } from '../../src/kinds/sensor-kinds.ts';
 import { loadTwins } from '../../src/kinds/twins.ts';
+import type { Connect } from '../../src/platform/connections.ts';
 import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import type { StoredValue } from '../../src/stand-ins/local-platform/stored-value.ts';
 import { parseBoardConfig } from '../../src/stand-ins/simulated-board/board-config.ts';
@@ -54,6 +55,34 @@ interface RecipeOptions {
   readonly held?: Held;
   /** Nothing passes between the gateway and the platform. */
   readonly isOffline?: boolean;
+}
+
+/** Counts what its connections carry for the account of the link, all of it as uploads. */
+class CountedNetwork extends Network {
+  override connectFor(life: Parameters<Network['connectFor']>[0]): Connect {
+    const connect = super.connectFor(life);
+    return (settings) => {
+      const connections = connect(settings);
+      return {
+        origin: connections.origin,
+        prefix: connections.prefix,
+        secrets: connections.secrets,
+        lane: (lane) => connections.lane(lane),
+        close: () => connections.close(),
+        get traffic() {
+          const { sentBytes, receivedBytes } = connections.traffic;
+          const lanes = {
+            upload: sentBytes + receivedBytes,
+            calls: 0,
+            'attribute-poll': 0,
+            'rpc-poll': 0,
+            download: 0,
+          };
+          return { sentBytes, receivedBytes, lanes };
+        },
+      };
+    };
+  }
 }
 
 export class RecipeWorld {
@@ -109,7 +138,7 @@ export class RecipeWorld {
     const { PROVISION_KEY: key, PROVISION_SECRET: secret } = RECIPE_SECRETS;
     if (config.platform.accessToken === undefined) platform.allowProvisioning({ key, secret });
     else platform.ensureDevice(GATEWAY, RECIPE_SECRETS.TURNSTONE_TOKEN);
-    const network = new Network(timeline, chance.fork('network'), config.devices.length);
+    const network = new CountedNetwork(timeline, chance.fork('network'), config.devices.length);
     network.platform = platform;
     for (const [target, value] of Object.entries(options.held ?? {})) board.bench.hold(target, value);
     const random = chance.fork('agent');
