@@ -113,17 +113,10 @@ describe.skipIf(missingHouse() !== undefined)('the commands in the papers', () =
     const platform = await LocalPlatform.start({ port: 0 });
     closing.push(() => platform.close());
     platform.allowProvisioning({ key: KEY, secret: SECRET });
-    const signals = {
-      temperature: { kind: 'constant', value: 21 },
-      humidity: { kind: 'constant', value: 50 },
-    } as const;
-    const board = await openBoardBench(() => ({
-      gpio: [{ chip: 'gpiochip0', names: { 17: 'GPIO17' } }],
-      i2c: [{ bus: 1, chips: [0x76, 0x77].map((address) => ({ kind: 'bme280', address, signals })) }],
-    }));
-    closing.push(() => board.close());
     let before: PaperHouse | undefined;
     for (const [machine, fences] of machines.entries()) {
+      const board = await openBoard();
+      closing.push(() => board.close());
       const house = await PaperHouse.open();
       closing.push(() => house.close());
       await house.write('/etc/turnstone/token', 'token-of-the-gateway\n');
@@ -146,6 +139,19 @@ describe.skipIf(missingHouse() !== undefined)('the commands in the papers', () =
     }
   });
 });
+
+/** A board of the machine's own: a chip for the gateway, one for the attached device, and a relay. */
+async function openBoard(): Promise<BoardBench> {
+  const signals = {
+    temperature: { kind: 'constant', value: 21 },
+    humidity: { kind: 'constant', value: 50 },
+    pressure: { kind: 'constant', value: 1013 },
+  } as const;
+  return await openBoardBench(() => ({
+    gpio: [{ chip: 'gpiochip0', names: { 17: 'GPIO17' } }],
+    i2c: [{ bus: 1, chips: [0x76, 0x77].map((address) => ({ kind: 'bme280', address, signals })) }],
+  }));
+}
 
 /** Starts the agent, and waits until it and what is attached are known to the platform. */
 async function started(house: PaperHouse): Promise<void> {

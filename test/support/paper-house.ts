@@ -12,8 +12,12 @@ import { AGENT_PROGRAM } from './agent-program.ts';
 const WITHIN_MS = 60_000;
 /** Folders that commands of the papers write to. */
 const OWN_FOLDERS = ['/etc', '/var/lib', '/run'];
-const ASKS = /(Passphrase|Once more)[^\n]*: $/;
 const PASSPHRASE = 'a passphrase of twenty letters';
+/** Questions of commands, each with the answer of a person. */
+const ANSWERS: readonly (readonly [RegExp, string])[] = [
+  [/(Passphrase|Once more)[^\n]*: $/, PASSPHRASE],
+  [/Type yes: $/, 'yes'],
+];
 
 /** Stand-in for the service manager: the agent of /etc/turnstone/turnstone.yaml, in the background. */
 const SYSTEMCTL = `#!/bin/bash
@@ -106,7 +110,7 @@ export class PaperHouse {
     await this.run(`mkdir -p $(dirname ${path}) && cp ${kept} ${path}`);
   }
 
-  /** Types a command at a terminal; each question gets the passphrase. */
+  /** Types a command at a terminal; each question gets its answer. */
   async run(command: string, options: { readonly interruptAfterMs?: number } = {}): Promise<PaperOutcome> {
     const child = spawn(
       'script',
@@ -135,9 +139,10 @@ export class PaperHouse {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (piece: Buffer) => {
         said += piece.toString();
-        if (!ASKS.test(said.slice(answeredTill))) return;
+        const [, answer] = ANSWERS.find(([question]) => question.test(said.slice(answeredTill))) ?? [];
+        if (answer === undefined) return;
         answeredTill = said.length;
-        child.stdin.write(`${PASSPHRASE}\n`);
+        child.stdin.write(`${answer}\n`);
       });
     const interrupt =
       options.interruptAfterMs === undefined
