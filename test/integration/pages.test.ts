@@ -32,13 +32,19 @@ const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: s
     file: '.ci/run',
     words: 'stage ./scripts/dev.sh node test/simulation/simulate.ts',
   },
-  './scripts/build-release.sh --arch arm64': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },
+  './scripts/build-release.sh --arch arm64 --deb': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },
+  'sudo apt install ./turnstone_*_arm64.deb': { file: 'test/package/life.sh', words: 'apt-get install -y' },
+  'sudo apt install ./turnstone_*.deb': { file: 'test/package/life.sh', words: 'apt-get install -y' },
   'sudo apt install zstd': { file: 'scripts/test-release.sh', words: 'missing+=(zstd)' },
   'mkdir turnstone && tar --zstd -xf turnstone-*.tar.zst -C turnstone': {
     file: 'test/release/bundle.test.ts',
     words: 'is unpacked by ordinary tools',
   },
+  "packaging/raspberry-pi/prepare-card.sh /media/you/bootfs --package build/release/turnstone_0.1.0_arm64.deb --url https://iot.example.org --token-file token.txt --ssid 'the net' --wifi-key-file wifi-key.txt --country DE":
+    { file: 'test/package/first-boot.sh', words: 'prepare-card.sh' },
   'sudo systemctl restart turnstone': { file: 'test/lab/systemd.test.ts', words: 'systemctl' },
+  'sudo systemctl start turnstone': { file: 'test/lab/systemd.test.ts', words: 'systemctl' },
+  'sudo systemctl stop turnstone': { file: 'test/lab/systemd.test.ts', words: 'systemctl' },
   'sudo ./turnstone/install.sh': { file: 'test/release/bundle.test.ts', words: 'installs the release it lies in' },
   'turnstone check-config /etc/turnstone/turnstone.yaml': {
     file: 'test/integration/check-config.test.ts',
@@ -51,10 +57,25 @@ const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: s
   'turnstone status': { file: 'test/integration/daemon.test.ts', words: "command(['status'])" },
 };
 
-const lines = [...TEXT.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block]) => (block ?? '').trim().split('\n'));
+/** Commands that no test here can run, and what they need. */
+const NOT_HERE: Readonly<Record<string, string>> = {
+  'ssh you@boiler-house.local': 'a Raspberry Pi in the network',
+  'sudo raspi-config nonint do_i2c 0': 'the system of a Raspberry Pi',
+  'sudo raspi-config nonint do_onewire 0': 'the system of a Raspberry Pi',
+  'sudo raspi-config nonint do_serial_hw 0': 'the system of a Raspberry Pi',
+  'sudo raspi-config nonint do_serial_cons 1': 'the system of a Raspberry Pi',
+  'sudo reboot': 'a machine that may be rebooted',
+};
+
+const lines = [...TEXT.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block]) =>
+  (block ?? '')
+    .replace(/ \\\n */g, ' ')
+    .trim()
+    .split('\n'),
+);
 const isOwn = (line: string): boolean => /^(sudo )?turnstone /.test(line);
 /** Commands of the program that a test runs elsewhere are looked at like the others. */
-const commands = lines.filter((line) => !isOwn(line) || RUN_BY[line] !== undefined);
+const commands = lines.filter((line) => NOT_HERE[line] === undefined && (!isOwn(line) || RUN_BY[line] !== undefined));
 const ownCommands = lines.filter(isOwn);
 const inlineCommands = [
   ...PAGES.filter(({ name }) => name !== 'CHANGELOG.md')
@@ -101,6 +122,10 @@ describe('README.md and docs/', () => {
     }
     const { stdout } = await run('bash', ['-c', command], { cwd: ROOT });
     expect(stdout).not.toBe('');
+  });
+
+  it('have each command that no test can run', () => {
+    expect(Object.keys(NOT_HERE).filter((line) => !lines.includes(line))).toEqual([]);
   });
 
   it.each([...new Set([...ownCommands, ...inlineCommands])])(
@@ -152,7 +177,7 @@ describe('README.md and docs/', () => {
       word,
     }));
     expect(named.filter(({ name }) => !has(all, name))).toEqual([]);
-    const groups = ['outbox', 'firmware', 'identity', 'settings'];
+    const groups = ['outbox', 'firmware', 'identity', 'settings', 'devices'];
     const texts = new Map(await Promise.all(groups.map(async (group) => [group, await help(group)] as const)));
     const isUnknown = (name: string, word: string): boolean => !has(texts.get(name) ?? '', word);
     expect(
