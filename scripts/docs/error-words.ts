@@ -63,6 +63,7 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
 export const ROOM_WORDS: Readonly<Record<string, string>> = {
   actuators: 'An output did not move, or its command was refused.',
   agent: 'A request or a setting that the agent does not take.',
+  alarms: 'An alarm that somebody wanted to acknowledge.',
   analytics: 'The analytics service, as `turnstone` asks it.',
   board: 'The configuration of the simulated board.',
   cbor: 'Data of the platform or of an attached device that cannot be read.',

@@ -266,7 +266,8 @@ function failingAlerts(
   if (failing.length === 0) return [];
   const since = sinceWords(status);
   return failing.map(
-    ({ name, failingSinceMs, fault = 'no reason given' }) => `sensor ${name} fails${since(failingSinceMs)}: ${fault}`,
+    ({ name, label = name, failingSinceMs, fault = 'no reason given' }) =>
+      `sensor ${label} fails${since(failingSinceMs)}: ${fault}`,
   );
 }
 
@@ -292,8 +293,8 @@ function derivedAlerts(
       `${untimedEntries} readings of earlier starts wait for their time: the clock was not right then, and what is known leaves too much room; outbox.timeUncertain: send sends them marked, outbox.maxAge drops them`,
     !timeSynchronised && 'the clock is not synchronised; readings wait until their time is known',
     ...failingAlerts(failing, status),
-    ...partly.map((sensor) => `sensor ${sensor.name} gives ${sensor.fault}`),
-    ...stuck.map((actuator) => `actuator ${actuator.name}: ${actuator.fault}`),
+    ...partly.map(({ name, label = name, fault: missing }) => `sensor ${label} gives ${missing}`),
+    ...stuck.map(({ name, label = name, fault: why }) => `actuator ${label}: ${why}`),
   ];
   return told.filter((text) => typeof text === 'string');
 }

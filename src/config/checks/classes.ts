@@ -3,7 +3,8 @@ import { CLASSES } from '../../pages/names/classes.js';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { didYouMean, nearest } from '../fields/did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';
-import { sensorKeys } from '../keys/sensor-keys.ts';
+import { type ReadFrom, sensorKeys } from '../keys/sensor-keys.ts';
+import type { SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 const KNOWN = Object.keys(CLASSES);
@@ -22,6 +23,7 @@ export const checkClasses: Check = ({ sensors, actuators }) => [
             ),
           ]
         : unknownClass(config.class, path)),
+      ...sourceClasses(config, path),
       ...Object.entries(config.keys).flatMap(([key, rules]) => unknownClass(rules.class, [...path, 'keys', key])),
     ];
   }),
@@ -33,4 +35,14 @@ function unknownClass(name: string | undefined, path: ConfigPath): readonly Find
   if (name === undefined || KNOWN.includes(name) || nearest(name, KNOWN) === undefined) return [];
   const expected = 'a known class; another word gets plain digits, and on and off';
   return [finding([...path, 'class'], 'unknown class', expected, { warning: true, ...didYouMean(name, KNOWN) })];
+}
+
+/** Finds unknown classes of registers and of fields. */
+function sourceClasses(
+  { registers = {}, fields = {} }: Pick<SensorConfig, 'name'> & ReadFrom,
+  path: ConfigPath,
+): readonly Finding[] {
+  return Object.entries({ registers, fields }).flatMap(([option, sources]) =>
+    Object.entries(sources).flatMap(([key, { class: name }]) => unknownClass(name, [...path, option, key])),
+  );
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ModbusConnectionConfig } from './addresses.ts';
 import type { ConfigPath } from './config-fault.ts';
 import { type BitWords, bitFields, wordFields } from './conversion.ts';
+import { className } from './fields.ts';
 import { type Finding, finding, noEffect } from './findings.ts';
 import { type ModbusType, registersOf } from './modbus-types.ts';
 
@@ -24,6 +25,8 @@ export const registerMeaning = {
   scale: z.number().default(1),
   offset: z.number().default(0),
   unit: z.string().max(32).optional(),
+  /** Beneath a class of the key; for values whose unit and key do not tell it. */
+  class: className().optional(),
   /** The raw number that says that there is no value, such as 0x8000; -1 is a number of ones. It is left out alone. */
   noValue: z
     .number()

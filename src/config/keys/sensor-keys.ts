@@ -99,12 +99,19 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
   };
 }
 
+/** Registers and fields of a sensor that is read by them, by its keys. */
+export interface ReadFrom {
+  readonly registers?: Sources | undefined;
+  readonly fields?: Sources | undefined;
+}
+type Sources = Readonly<Record<string, { readonly class?: string | undefined }>>;
+
 /**
- * Returns label, class and unit of a reading, by the driver's key: its own, else those of the sensor, else the class that unit and key tell. A
- * window's statistic has the label of the key that it is made of, with its own name behind it.
+ * Returns label, class and unit of a reading, by the driver's key: its own, else the class of its register or field, else that of the sensor, else
+ * the one that unit and key tell. A window's statistic has the label of the key that it is made of, with its own name behind it.
  */
 export function namesOfReading(
-  sensor: Pick<SensorConfig, 'class' | 'keys' | 'window'>,
+  sensor: Pick<SensorConfig, 'class' | 'keys' | 'window'> & ReadFrom,
   { key, unit }: { readonly key: string; readonly unit?: string | undefined },
 ): Pick<KeyRulesConfig, 'label' | 'class' | 'unit'> {
   const [, base = key, statistic] = (sensor.window === undefined ? undefined : STATISTIC.exec(key)) ?? [];
@@ -112,7 +119,14 @@ export function namesOfReading(
   const label = rules.label === undefined || statistic === undefined ? rules.label : `${rules.label} ${statistic}`;
   const shownUnit = rules.unit ?? unit;
   if (statistic === 'count') return { label, class: 'count', unit: undefined };
-  return { label, class: rules.class ?? sensor.class ?? measuredClass(base, shownUnit), unit: shownUnit };
+  const given = rules.class ?? classOfSource(sensor, base) ?? sensor.class;
+  return { label, class: given ?? measuredClass(base, shownUnit), unit: shownUnit };
+}
+
+/** Returns the class that a register or a field says of its key: that of a model or a preset, too. */
+function classOfSource({ registers = {}, fields = {} }: ReadFrom, key: string): string | undefined {
+  for (const sources of [registers, fields]) if (Object.hasOwn(sources, key)) return sources[key]?.class;
+  return undefined;
 }
 
 /** True when a reading that a sensor gave before a change of its configuration is still one of its readings, as far as the configuration says it. */

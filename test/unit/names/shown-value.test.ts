@@ -39,6 +39,8 @@ it.each<[JsonValue, string | undefined, string | undefined, string]>([
   [75, 'min', undefined, '1 h 15 min'],
   [1_234.56, 'h', undefined, '1234.6 h'],
   [0, 's', undefined, '0 s'],
+  [48.137_154_3, '°', 'coordinate', '48.13715 °'],
+  [2.34, '%', 'harmonic_distortion', '2.3 %'],
   [true, undefined, 'door', 'open'],
   [false, undefined, 'leak', 'dry'],
   [1, undefined, 'pump', 'running'],
@@ -70,6 +72,10 @@ it.each([
   ['windSpeed', 'm/s', 'wind_speed'],
   ['powerFactorL1', undefined, 'power_factor'],
   ['relay1', undefined, undefined],
+  ['latitude', '°', 'coordinate'],
+  ['phaseAngleL1', '°', 'angle'],
+  ['voltageThdL1', '%', 'harmonic_distortion'],
+  ['rainRate', 'mm/h', 'precipitation'],
   ['constructor', 'constructor', undefined],
 ])('takes the class of %s in %s as %s', (key, unit, name) => {
   expect(measuredClass(key, unit)).toBe(name);
