@@ -1,7 +1,7 @@
 /**
  * Downloads an image to a part file, chunk by chunk at its place, and begins after a kill or a power cut where whole chunks end. Each piece
  * is added up as it comes, and written while the next one comes; the next chunks are asked for before the last are written and synced.
- * Nothing is held in memory but these two pieces, and what the next request's connection has received of its answer.
+ * Memory holds these two pieces alone, and what the next request's connection has received of its answer.
  *
  *   getFirmware(1, 2, 4 or 8 chunks) ─► pieces ─► image.part      a server that sends more than was asked for has sent the whole file:
  *        ▲     │ cut, busy: back off, the rest again              its answer to chunk 0 is streamed as such

@@ -51,6 +51,8 @@ export interface StorageWear {
   readonly usedPercent: number | undefined;
   /** Spare blocks for those that fail: `few` with 80 % used, `nearly-none` with 90 %. */
   readonly spares: (typeof SPARES)[number];
+  /** Month of manufacture of the chip whose life is used most, UTC epoch ms of its first day; absent where it does not say. */
+  readonly madeAtMs?: number;
 }
 
 /** Values of PRE_EOL_INFO, from 1. */
@@ -179,24 +181,40 @@ export class MachineFacts {
   }
 
   /**
-   * How far eMMC chips are worn, as they report it (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST and PRE_EOL_INFO), the worst of each. Undefined where
-   * none says: SD cards do not, and NVMe disks have no file for it.
+   * Returns how far eMMC chips are worn, as they report it (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST and PRE_EOL_INFO), the worst of each. Undefined
+   * where none says: SD cards do not, and NVMe disks have no file for it.
    */
   async storageWear(): Promise<StorageWear | undefined> {
-    const disks = await readdir(join(this.#root, 'sys/block')).catch((): string[] => []);
-    const worst = async (file: string): Promise<number> => {
-      const said = disks
-        .filter((disk) => disk.startsWith('mmcblk'))
-        .map((disk) => this.#read(`sys/block/${disk}/device/${file}`));
-      const texts = (await Promise.all(said)).filter((text) => text !== undefined);
-      const steps = texts.flatMap((text) => text.split(/\s+/).map((step) => Number.parseInt(step, 16)));
-      // 0 says that it is not told.
-      return Math.max(0, ...steps.filter((step) => step > 0));
+    const disks = (await readdir(join(this.#root, 'sys/block')).catch((): string[] => [])).filter((disk) =>
+      disk.startsWith('mmcblk'),
+    );
+    const told = await Promise.all(
+      disks.map(async (disk) => ({
+        disk,
+        life: await this.#worstStep(disk, 'life_time'),
+        spares: await this.#worstStep(disk, 'pre_eol_info'),
+      })),
+    );
+    const [worn] = told.sort((one, other) => other.life - one.life);
+    const spares = SPARES[Math.max(0, ...told.map((one) => one.spares)) - 1];
+    if (worn === undefined || (worn.life === 0 && spares === undefined)) return undefined;
+    return {
+      usedPercent: worn.life === 0 ? undefined : worn.life * 10,
+      spares: spares ?? 'enough',
+      madeAtMs: worn.life === 0 ? undefined : await this.#madeAt(worn.disk),
     };
-    const life = await worst('life_time');
-    const spares = SPARES[(await worst('pre_eol_info')) - 1];
-    if (life === 0 && spares === undefined) return undefined;
-    return { usedPercent: life === 0 ? undefined : life * 10, spares: spares ?? 'enough' };
+  }
+
+  /** Returns the largest step in a file of a chip; 0 says that it is not told. */
+  async #worstStep(disk: string, file: string): Promise<number> {
+    const text = (await this.#read(`sys/block/${disk}/device/${file}`)) ?? '';
+    return Math.max(0, ...text.split(/\s+/).map((step) => Number.parseInt(step, 16) || 0));
+  }
+
+  /** Returns the first day of the month of manufacture in the chip's register CID, which the kernel shows as `03/2023`. */
+  async #madeAt(disk: string): Promise<number | undefined> {
+    const [, month, year] = /^(\d\d)\/(\d{4})$/.exec((await this.#read(`sys/block/${disk}/device/date`)) ?? '') ?? [];
+    return month === undefined || year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1);
   }
 
   async memory(): Promise<{ readonly availableBytes: number; readonly totalBytes: number } | undefined> {

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 export interface WrittenBytes {
   /** Pages of files that this process changed, without the file system's journal. */
   readonly own: number;
-  /** By all, with the journal, by the kernel's name of the disk (`mmcblk0`). Absent where the kernel does not say on which disk the folder lies. */
+  /** Bytes written by all, with the journal, beside the kernel's name of the disk (`mmcblk0`). Absent where the kernel does not say on which disk the folder lies. */
   readonly disk?: { readonly name: string; readonly bytes: number };
 }
 

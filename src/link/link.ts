@@ -65,7 +65,7 @@ const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
 /** Saved sooner once this share of the month or the day was carried. */
 const SAVE_SHARE = 0.01;
-/** Where nothing bounds what is carried, the account is a figure, and a cut may take an hour of it. */
+/** Period of writing the account where nothing bounds what is carried: it is a figure then, and a cut may take an hour of it. */
 const SAVE_UNBOUNDED_EVERY_MS = 3_600_000;
 /** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
 const SELDOM_MS = 6 * 3_600_000;

@@ -1,5 +1,6 @@
 /** Checks of the machine: its clock, its disk, its memory. */
 import { formatSize } from '../../config/fields/quantity.ts';
+import type { StorageWear } from '../../host/machine-facts.ts';
 import { agentCheck, check, configCheck, fault, good, unknown, warning } from './checkup.ts';
 
 export const clock = check('clock', 'the clock is synchronised', async ({ isTimeSynchronised, agent, read }) => {
@@ -55,10 +56,21 @@ export const diskHealth = configCheck('disk-health', 'the disk is sound', async 
 const LIFE_WARNING_PERCENT = 80;
 const LIFE_ENDED_PERCENT = 100;
 
-/** The chip tells tenths of its life, and not when it passed them. */
-const NO_DATE = 'when it will be used up is not known: that takes two readings, a tenth of its life apart';
+const YEAR_MS = 365.25 * 86_400_000;
 
-export const storageLife = check('storage-life', 'the flash memory has life left', async ({ machine }) => {
+/**
+ * Returns when the life will be used up, by the pace since the chip was made. It tells tenths, and not when it passed them; of a month of
+ * manufacture ahead, or less than a year ago, nothing can be told.
+ */
+function endWords({ usedPercent, madeAtMs }: StorageWear, nowMs: number): string {
+  const ageMs = nowMs - (madeAtMs ?? Number.NaN);
+  if (usedPercent === undefined || usedPercent >= LIFE_ENDED_PERCENT || !(ageMs > YEAR_MS))
+    return 'when it will be used up is not known';
+  const year = new Date(nowMs - ageMs + (ageMs * LIFE_ENDED_PERCENT) / usedPercent).getUTCFullYear();
+  return `at its pace since it was made (${new Date(nowMs - ageMs).toISOString().slice(0, 7)}) it is used up about ${year}`;
+}
+
+export const storageLife = check('storage-life', 'the flash memory has life left', async ({ machine, clock }) => {
   const wear = await machine.storageWear();
   if (wear === undefined) return undefined;
   const { usedPercent, spares } = wear;
@@ -67,7 +79,7 @@ export const storageLife = check('storage-life', 'the flash memory has life left
     ...(spares === 'enough'
       ? []
       : [spares === 'few' ? '80 % of its spare blocks are used' : 'its spare blocks are used up but for a tenth']),
-    NO_DATE,
+    endWords(wear, clock.wallMs()),
   ].join('; ');
   if ((usedPercent ?? 0) >= LIFE_ENDED_PERCENT || spares === 'nearly-none')
     return fault(said, 'replace the board or its eMMC soon: turnstone identity export moves its place');

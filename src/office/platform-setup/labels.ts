@@ -3,7 +3,7 @@ import { alarmKey, sensorStateKey } from '../../config/keys/added-keys.ts';
 import { namesOfReading, platformKeyOf, readingsOf } from '../../config/keys/sensor-keys.ts';
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
 
-/** By key at the platform. */
+/** Labels by the key at the platform. */
 export type Labels = ReadonlyMap<string, string>;
 
 /** Returns the labels of the gateway's own sensors; attached devices have keys of the same names. */

@@ -57,7 +57,7 @@ export class Delivery {
   /** Entries that wait in quarantine, out of the lanes' sight. In memory only: a restart puts them back, and age and bound take them with the rest. */
   readonly #quarantined = new SequenceRanges();
   #flushedMs: number;
-  /** How many cells the last flush of this run had. */
+  /** Number of cells that the last flush of this run had. */
   #flushedCells = 0;
 
   constructor(deps: DeliveryDeps) {

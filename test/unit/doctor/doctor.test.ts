@@ -573,6 +573,18 @@ const PLANTED: readonly Planted[] = [
     remedy: /identity export/,
   },
   {
+    fault: 'a chip that is nearly worn, made five years ago',
+    check: 'storage-life',
+    plant: () =>
+      plantFiles(gateway.folder, {
+        'root/sys/block/mmcblk0/device/life_time': '0x03 0x09',
+        'root/sys/block/mmcblk0/device/date': `06/${new Date().getUTCFullYear() - 5}`,
+      }),
+    reason: new RegExp(`90 %.*since it was made \\(${new Date().getUTCFullYear() - 5}-06\\) .* about 20\\d\\d`),
+    remedy: /plan a replacement/,
+    verdict: 'warning',
+  },
+  {
     fault: 'a chip with few spare blocks',
     check: 'storage-life',
     plant: () => plantFiles(gateway.folder, { 'root/sys/block/mmcblk0/device/pre_eol_info': '0x02' }),

@@ -91,6 +91,9 @@ describe('the machine', () => {
     expect(await machine.storageWear()).toEqual({ usedPercent: 90, spares: 'enough' });
     await plant('sys/block/mmcblk0/device/pre_eol_info', '0x01');
     expect(await machine.storageWear()).toEqual({ usedPercent: 90, spares: 'enough' });
+    await plant('sys/block/mmcblk0/device/date', '03/2023');
+    expect(await machine.storageWear()).toMatchObject({ usedPercent: 90, madeAtMs: Date.UTC(2023, 2) });
+    await plant('sys/block/mmcblk0/device/date', 'unknown');
     await plant('sys/block/mmcblk1/device/pre_eol_info', '0x03');
     expect(await machine.storageWear()).toEqual({ usedPercent: 90, spares: 'nearly-none' });
   });
