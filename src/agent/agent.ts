@@ -155,7 +155,7 @@ export class Agent {
     try {
       const read = await file.readAgain();
       alerts.clear('reload');
-      configEvents(read).forEach(timeline.tell);
+      configEvents(read, file.live.current).forEach(timeline.tell);
       return { ...read };
     } catch (error) {
       alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);

@@ -138,12 +138,13 @@ it('calls outputs, rules, readings and alarms as their labels do, and their stat
 });
 
 it('tells a configuration that was taken up, or was not', () => {
-  expect(configEvents({ changed: [], needRestart: [] })).toEqual([]);
-  expect(configEvents({ changed: ['rules', 'rpc'], needRestart: ['rpc'] })[0]?.words).toBe(
+  const config = { rules: [{ name: 'frost', label: 'Keep the frost out' }] as never };
+  expect(configEvents({ changed: [], needRestart: [] }, { rules: [] })).toEqual([]);
+  expect(configEvents({ changed: ['rules', 'rpc'], needRestart: ['rpc'] }, { rules: [] })[0]?.words).toBe(
     'The changed configuration was read: rules, rpc; a restart takes up what changed in rpc.',
   );
-  expect(configEvents({ changed: ['log', 'rules'], needRestart: [], rules: ['frost', 'fill'] })[0]?.words).toBe(
-    'The changed configuration was read: log, rules (frost, fill).',
+  expect(configEvents({ changed: ['log', 'rules'], needRestart: [], rules: ['frost', 'fill'] }, config)[0]?.words).toBe(
+    'The changed configuration was read: log, rules (Keep the frost out, fill).',
   );
   expect(configFaultEvent('line 3').words).toBe(
     'The changed configuration is not taken up, and nothing changes: line 3',

@@ -155,11 +155,15 @@ export function updateEvents(
   return [{ kind: 'update', key: kind, by: reported, value: update.version, from: update.from, words }];
 }
 
-/** Outcome of reading the configuration again; none where nothing had changed. */
-export function configEvents({ changed, needRestart, rules = [] }: ReadAgain): readonly ToldEvent[] {
+/** Outcome of reading the configuration again; none where nothing had changed. @param config in force now. */
+export function configEvents(
+  { changed, needRestart, rules = [] }: ReadAgain,
+  config: Pick<NamingConfig, 'rules'>,
+): readonly ToldEvent[] {
+  const called = rules.map((rule) => config.rules.find(({ name }) => name === rule)?.label ?? rule);
   if (changed.length === 0) return [];
   const named = changed.map((section) =>
-    section === 'rules' && rules.length > 0 ? `rules (${rules.join(', ')})` : section,
+    section === 'rules' && called.length > 0 ? `rules (${called.join(', ')})` : section,
   );
   const restart = needRestart.length === 0 ? '' : `; a restart takes up what changed in ${needRestart.join(', ')}`;
   return [

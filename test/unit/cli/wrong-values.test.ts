@@ -52,6 +52,8 @@ const FREE = [
     'audit --device',
     'outbox rejected --device',
     'scan --host',
+    'alarms acknowledge --name',
+    'alarms acknowledge --device',
   ],
 ].flat();
 /** Arguments that are not the one looked at. */
