@@ -99,8 +99,13 @@ function titled(title: string, lines: readonly string[]): readonly string[] {
 /** Lists of what somebody has to look at, each with its name for what of it is not shown. */
 function urgentLists(status: AgentStatus, print: Printer): readonly ItemList[] {
   const devices = (status.devices?.list ?? []).filter(({ verdict }) => verdict !== 'good');
-  const alerts = status.alerts.filter((alert) => !devices.some(({ name }) => alert.startsWith(`device ${name}: `)));
   const failing = status.sensors.filter(({ state }) => state === 'failing');
+  // An alert about one of these would say it twice.
+  const told = [
+    ...devices.map(({ name }) => `device ${name}: `),
+    ...failing.map(({ name }) => `sensor ${name} fails: `),
+  ];
+  const alerts = status.alerts.filter((alert) => !told.some((beginning) => alert.startsWith(beginning)));
   return [
     { name: 'alarms', items: alarmItems(status, print) },
     { name: 'alerts', items: alertItems({ alerts }, print) },

@@ -64,7 +64,13 @@ export function busyStatus(base: AgentStatus, busy: Busy): AgentStatus {
       }),
     ),
   );
-  return { ...base, sensors, alarms, actuators, devices, alerts: [...base.alerts, ...deviceAlerts(devices)] };
+  const failing = sensors.filter(({ state }) => state === 'failing');
+  const alerts = [
+    ...base.alerts,
+    ...deviceAlerts(devices),
+    ...failing.map(({ name, fault }) => `sensor ${name} fails: ${fault}`),
+  ];
+  return { ...base, sensors, alarms, actuators, devices, alerts };
 }
 
 function deviceOf(at: number, { sensors, devices }: Busy): Pick<SensorStatus, 'device'> {

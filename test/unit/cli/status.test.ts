@@ -313,6 +313,7 @@ describe('turnstone status of a large gateway', () => {
       'device gateway-1 meter2:',
     ])
       expect(lines.filter((line) => /^[✕!]/.test(line) && line.includes(name))).toHaveLength(1);
+    expect(lines.filter((line) => line.startsWith('! sensor '))).toEqual([]);
     expect(lines.join('\n')).not.toContain('more: turnstone status --all');
   });
 
