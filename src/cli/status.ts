@@ -103,7 +103,7 @@ function urgentLists(status: AgentStatus, print: Printer): readonly ItemList[] {
   // An alert about one of these would say it twice.
   const told = [
     ...devices.map(({ name }) => `device ${name}: `),
-    ...failing.map(({ name }) => `sensor ${name} fails: `),
+    ...failing.map(({ name, label = name }) => `sensor ${label} fails`),
   ];
   const alerts = status.alerts.filter((alert) => !told.some((beginning) => alert.startsWith(beginning)));
   return [

@@ -68,7 +68,7 @@ export function busyStatus(base: AgentStatus, busy: Busy): AgentStatus {
   const alerts = [
     ...base.alerts,
     ...deviceAlerts(devices),
-    ...failing.map(({ name, fault }) => `sensor ${name} fails: ${fault}`),
+    ...failing.map(({ name, label = name, fault }) => `sensor ${label} fails since 07:12 UTC: ${fault}`),
   ];
   return { ...base, sensors, alarms, actuators, devices, alerts };
 }
