@@ -32,7 +32,7 @@ export interface RaisedAlarm {
   readonly sinceMs: number;
   /** Raised by the first value since the start: it may have been on before. */
   readonly isFromStart?: true | undefined;
-  /** Who has seen it, and when; absent until somebody acknowledges it. */
+  /** First acknowledgement; absent until somebody acknowledges it. */
   readonly acknowledged?: Acknowledgement | undefined;
 }
 

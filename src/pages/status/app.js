@@ -79,7 +79,7 @@ function render(view) {
   isWatching = true;
   renderHead(view.label ?? (view.deviceName === '' ? 'Turnstone' : view.deviceName), verdictOf(view));
   renderParts(view);
-  // What may be switched and acknowledged here stands among the facts.
+  // The facts say what may be switched and acknowledged here.
   if (view.actuators.length > 0 || view.alarms?.length > 0)
     void loadFacts().then((isNew) => isNew && renderParts(view));
 }

@@ -1,4 +1,4 @@
-/** What stands together: a card for each thing of the gateway, by the label or name of its sensors, and one for each attached device while they are few. */
+/** Cards of what stands together: a card for each thing of the gateway, by the label or name of its sensors, and one for each attached device while they are few. */
 import { locale } from '../shared/texts.js';
 import { called } from '../shared/words.js';
 

@@ -148,7 +148,7 @@ export interface AlarmStatus {
   readonly sinceMs: number;
   /** Raised by the first value since the agent's start: it may have been on before. */
   readonly isFromStart?: true;
-  /** Who has seen it first, and when; absent while nobody has. It ends with the alarm. */
+  /** First acknowledgement; absent while nobody has seen it. It ends with the alarm. */
   readonly acknowledged?: Acknowledgement;
   /** Outputs that follow a rule on this value now. */
   readonly moves: readonly string[];
