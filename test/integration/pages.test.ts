@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { firstConfigText } from '../../src/cli/first-config.ts';
 import { programFor } from '../../src/cli/frame/commander-program.ts';
 import { faultLine } from '../../src/config/fields/config-fault.ts';
 import { readConfig } from '../../src/config/read-config.ts';
@@ -196,6 +197,27 @@ describe('README.md and docs/', () => {
         const { faults, warnings } = await readConfig(file, { environment: ENVIRONMENT });
         expect([...faults, ...warnings].map((fault) => faultLine(`block ${index}`, fault))).toEqual([]);
       }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('add lines to the file of init that make a good one', async () => {
+    const page = PAGES.find(({ name }) => name === 'docs/raspberry-pi.md')?.text ?? '';
+    const [, added = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(page) ?? [];
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-pages-'));
+    try {
+      const file = join(folder, 'turnstone.yaml');
+      const chips = [{ bus: 1, address: 0x76, guess: { kind: 'bme280', isCertain: true } }] as const;
+      const first = firstConfigText({
+        url: 'https://iot.example.org',
+        credentials: { way: 'token-variable', variable: 'TURNSTONE_TOKEN' },
+        found: { chips, thermometers: [], serialPorts: [], faults: [] },
+      });
+      await writeFile(file, `${first}${added}`, { mode: 0o600 });
+      const { config, faults, warnings } = await readConfig(file, { environment: ENVIRONMENT });
+      expect({ faults, warnings }).toEqual({ faults: [], warnings: [] });
+      expect(config?.rules).toHaveLength(1);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

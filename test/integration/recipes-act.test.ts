@@ -152,7 +152,7 @@ const ACTS: Readonly<Record<string, (yaml: string) => Promise<void>>> = {
     const count = world.arrived('tankLevel').length;
     await world.see({ [TANK]: 0 }, '15m');
     expect(world.arrived('tankLevel')).toHaveLength(count);
-    expect(world.status.alerts).toContainEqual(expect.stringContaining('sensor tank gives no tankLevel'));
+    expect(world.status.alerts).toContainEqual(expect.stringContaining('Rain water tank gives no tankLevel'));
   },
 
   Irrigation: async (yaml) => {
