@@ -15,12 +15,15 @@ import { launchBrowser } from '../test/support/browser.ts';
 import { GREENHOUSE_PIN, Greenhouse } from '../test/support/greenhouse.ts';
 import { StatusBench } from '../test/support/status-bench.ts';
 import { PAGE_FACTS, PAGE_STATES, swingingSeries } from './screens/page-states.ts';
+import { terminalScreens } from './screens/terminal.ts';
 
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Until the stream has told twice, and lines are drawn. */
 const DRAWN_AFTER_MS = 2_500;
-const FRAME_MS = 700;
+/** Terminal and phone, side by side. */
+const MOVING = { width: 960, height: 844 };
+const FRAME_MS = 900;
 /** Quality of the frames, of 100. */
 const QUALITY = '55';
 
@@ -95,22 +98,30 @@ async function enter(page: Page): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** A person acknowledges the alarm, switches the pump for two hours, and looks at two temperatures. */
+/** A technician looks at the terminal; then a person with a phone acknowledges an alarm, switches the pump for two hours, and compares temperatures. */
 async function takeMoving(of: Browser): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-pictures-'));
   const context = await of.newContext({ viewport: PHONE, locale: 'en-GB' });
   const page = await context.newPage();
+  const canvas = await (await of.newContext({ viewport: MOVING })).newPage();
   const frames: { readonly path: string; readonly ms: number }[] = [];
+  const screens = await terminalScreens([['check-config'], ['actuate', 'fan', 'on', '--for', '2h'], ['status']]);
+  let shown = '';
   const shoot = async (ms: number): Promise<void> => {
+    const phone = (await page.screenshot()).toString('base64');
     const path = join(folder, `${frames.length}.png`);
-    await page.screenshot({ path });
+    await canvas.setContent(frameOf(shown, phone));
+    await canvas.screenshot({ path });
     frames.push({ path, ms });
   };
   try {
     await enter(page);
     await page.locator('#content').waitFor();
     await delay(DRAWN_AFTER_MS);
-    await shoot(3 * FRAME_MS);
+    for (const screen of screens) {
+      shown = `${shown}${screen}\n`;
+      await shoot(2 * FRAME_MS);
+    }
     await page.getByRole('button', { name: 'Acknowledge' }).click();
     await page.getByText(/Acknowledged on the page/).waitFor();
     await shoot(2 * FRAME_MS);
@@ -138,4 +149,13 @@ async function takeMoving(of: Browser): Promise<void> {
     await context.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The terminal beside the phone. */
+function frameOf(terminal: string, phone: string): string {
+  return `<style>
+body { margin: 0; display: grid; grid-template-columns: 1fr 390px; height: 844px; background: #10151b; }
+pre { margin: 0; padding: 16px; font: 13px/1.45 ui-monospace, monospace; color: #d7dde4; white-space: pre-wrap; }
+b, .bold { color: #fff; font-weight: 700; } .dim { color: #9aa5b1; } .good { color: #6fe08f; } .warn { color: #ffc069; } .bad { color: #ff9aa2; }
+</style><body><pre>${terminal}</pre><img src="data:image/png;base64,${phone}" width="390" height="844"></body>`;
 }

@@ -279,7 +279,7 @@ function sensorsOfSite(nowMs: number): StatusView['sensors'] {
 function zone(number: number, nowMs: number): StatusView['sensors'][number] {
   const one = readingAt(nowMs);
   return {
-    ...ok(`zone${number}`, 'onewire-ds18b20'),
+    ...ok(`zone${number}`, 'ds18b20'),
     readings: [one(`zone${number}Temperature`, 14 + ((number * 37) % 90) / 10, '°C')],
   };
 }

@@ -185,7 +185,7 @@ function ownSensors(nowMs: number): readonly Sensor[] {
     {
       name: 'boiler',
       label: 'Boiler',
-      kind: 'onewire-ds18b20',
+      kind: 'ds18b20',
       state: 'ok',
       readings: [one('boilerTemperature', 61.31, '°C')],
     },
