@@ -32,7 +32,7 @@ export interface TimelineEvent extends ToldEvent {
 
 const MAX_WORDS = 300;
 const MAX_TEXT = 120;
-/** Of the JSON of a sentence: a longer one is told in English alone. */
+/** Length of the JSON of a sentence: a longer one is told in English alone. */
 const MAX_SENTENCE = 600;
 
 /** The event cut to size, each text passed through `redact` before it is cut. */

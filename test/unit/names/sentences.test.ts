@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, unknown>> = {
   problem: inner,
   remedy: inner,
   states: inner,
-  by: 'rpc',
+  by: 'local',
   check: 'disk-space',
   state: 'ready',
   value: true,
