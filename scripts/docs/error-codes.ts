@@ -1,6 +1,7 @@
 /** Codes of errors in the sources, each with the messages that stand beside it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { english } from '../../src/names/sentences.ts';
 import { ROOT } from '../bundle.ts';
 import { skip, wordsOf } from './source-text.ts';
 
@@ -157,6 +158,8 @@ function argumentsBehind(text: string, from: number): readonly string[] {
 /** The texts of an argument: one, several of which one is chosen, or those of the constant that it names. */
 function messagesOf(argument: string, before: string): readonly string[] {
   const given = argument.trim();
+  const [, id] = /^sentence\(\s*'([\w/-]+)'/.exec(given) ?? [];
+  if (id !== undefined) return [english({ id, values: new Proxy({}, { get: () => '…' }) })];
   if (/^\w+$/.test(given)) {
     const from = before.lastIndexOf(`const ${given} =`);
     const [, value = ''] = from < 0 ? [] : [...(/^const \w+ =([\s\S]*?);\n/.exec(before.slice(from)) ?? [])];

@@ -1,7 +1,9 @@
 /** Limits on the values of an actuator and on how often it switches. Pure: the state comes in, a refusal or nothing comes out. */
 
 import { rangeText } from '../config/fields/range-text.ts';
-import { AgentError, type ErrorCode, retryable } from '../errors/agent-error.ts';
+import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 import { type ActuatorSettings, type ActuatorValue, isActive, nearestValue } from './kind/actuator.ts';
 import { expectValueFor } from './kind/actuator-value.ts';
 import type { PinRecord } from './pin-record.ts';
@@ -45,20 +47,22 @@ export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number
   const { maxSwitchesPerHour } = settings.limits;
   const turnsOn = isActive(value);
   if (turnsOn && (record.offDueMs ?? Number.POSITIVE_INFINITY) <= nowMs)
-    throw retryable('actuators/max-on', `${settings.name} has had its longest time on, and is not known to be off`);
+    throw toldError('actuators/max-on', sentence('longestTimeUnknown', { output: settings.name }), {
+      recovery: 'retry',
+    });
   if (expected !== undefined ? isActive(expected) === turnsOn : !turnsOn) return;
   const leftMs = restEndsMs(record, value) - nowMs;
   if (leftMs > 0) throw tooSoon(turnsOn ? 'actuators/min-off' : 'actuators/min-on', settings, leftMs);
   if (!turnsOn || maxSwitchesPerHour === undefined) return;
   if (nowMs - (record.lostAtMs ?? Number.NEGATIVE_INFINITY) < SWITCHES_COUNT_MS)
-    throw retryable(
-      'actuators/too-many-switches',
-      `${settings.name} may have been switched on too often within an hour: what was known is lost`,
-    );
+    throw toldError('actuators/too-many-switches', sentence('tooManyStartsPerhaps', { output: settings.name }), {
+      recovery: 'retry',
+    });
   if (recentSwitches(record.history, nowMs).length >= maxSwitchesPerHour)
-    throw retryable(
+    throw toldError(
       'actuators/too-many-switches',
-      `${settings.name} was switched on ${maxSwitchesPerHour} times within an hour`,
+      sentence('tooManyStarts', { output: settings.name, count: maxSwitchesPerHour }),
+      { recovery: 'retry' },
     );
 }
 
@@ -128,7 +132,7 @@ function checkNumber(settings: ActuatorSettings, value: number): void {
 }
 
 function tooSoon(code: ErrorCode, { name }: ActuatorSettings, leftMs: number): AgentError {
-  return retryable(code, `${name} may be switched in ${Math.ceil(leftMs / 1000)} s at the earliest`);
+  return toldError(code, sentence('tooSoon', { output: name, leftS: Math.ceil(leftMs / 1000) }), { recovery: 'retry' });
 }
 
 function refused(code: ErrorCode, settings: ActuatorSettings, why: string): AgentError {

@@ -3,6 +3,7 @@
  * and safe states do not queue: they end what is under way and go first.
  */
 import { AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import { untilAborted, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Claim, Pulse } from './claim.ts';
@@ -94,8 +95,8 @@ export class ActuatorSlot {
   }
 
   /** Reason why nobody can know what it shows: a write had no answer, and may still arrive. */
-  get unknownBecause(): string | undefined {
-    return this.#late.fault;
+  get unknownBecause(): Sentence | undefined {
+    return this.#late.told;
   }
 
   /** Value of the last write without an answer, while it may still arrive. */

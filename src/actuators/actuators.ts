@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { rulesUntilRestart } from '../config/changes/rules-until-restart.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -33,7 +34,7 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   readonly ports: Ports;
   readonly log: Log;
   /** @param instead what the output is, where the rule does not decide it. */
-  readonly onRuleEvent: (event: RuleEvent, instead?: string) => void;
+  readonly onRuleEvent: (event: RuleEvent, instead?: Sentence) => void;
   /** Readings of outputs, as they change. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly idOf?: OutputReadingsDeps['idOf'];

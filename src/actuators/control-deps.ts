@@ -1,4 +1,5 @@
 /** Dependencies of the outputs of an agent. */
+import type { Sentence } from '../errors/sentence.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { ActuatorMemory } from './actuator-memory.ts';
@@ -17,7 +18,7 @@ export interface ActuatorControlDeps {
   readonly log: Log;
   /** The rules of each output, in the order of the file, as the agent begins. */
   readonly rules?: ReadonlyMap<string, readonly RuleWords[]>;
-  readonly onRule?: (event: RuleEvent, instead?: string) => void;
+  readonly onRule?: (event: RuleEvent, instead?: Sentence) => void;
   /** An actuator that is not as it has to be, for a person to know; undefined takes it back. */
-  readonly onAlarm?: (actuator: string, message: string | undefined) => void;
+  readonly onAlarm?: (actuator: string, message: Sentence | undefined) => void;
 }

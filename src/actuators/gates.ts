@@ -3,7 +3,9 @@
  * on that was asked for; a safe state passes all but the interlocks, which say "never both": an actuator is not activated while one that excludes
  * it is, may be, or is about to be active.
  */
-import { AgentError, retryable } from '../errors/agent-error.ts';
+import type { AgentError } from '../errors/agent-error.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 import { checkTimes, checkValue, restEndsMs } from './actuator-limits.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
@@ -42,7 +44,7 @@ export class Gates {
     if (this.#deps.closing.aborted && by !== 'safe-state') throw closing();
     if (!isActive(value)) return;
     if (REMOTE.has(by) && locked())
-      throw new AgentError('actuators/locked-out', `${record.settings.name} is not moved: the machine is locked out`, {
+      throw toldError('actuators/locked-out', sentence('lockedOut', { output: record.settings.name }), {
         recovery: 'hold',
       });
     checkInterlocks(record, records, this.#deps.clock.monotonicMs());
@@ -61,7 +63,7 @@ export class Gates {
 }
 
 function closing(): AgentError {
-  return new AgentError('actuators/closing', 'the agent is stopping', { recovery: 'drop' });
+  return toldError('actuators/closing', sentence('agentStops'), { recovery: 'drop' });
 }
 
 /** @throws AgentError `actuators/interlocked` (retry) that names the other. */
@@ -69,13 +71,14 @@ function checkInterlocks(pin: PinRecord, all: Iterable<Excluder>, nowMs: number)
   const other = excluderOf(pin, all, nowMs);
   if (other === undefined) return;
   const why = !other.mayBeActive
-    ? 'it has just gone off'
+    ? sentence('hasJustGoneOff')
     : other.value === undefined
-      ? 'its state is not known'
-      : 'it is active';
-  throw retryable(
+      ? sentence('stateNotKnown')
+      : sentence('isActive');
+  throw toldError(
     'actuators/interlocked',
-    `${pin.settings.name} is never on together with ${other.settings.name}, and ${why}`,
+    sentence('interlocked', { output: pin.settings.name, other: other.settings.name, why }),
+    { recovery: 'retry' },
   );
 }
 

@@ -2,8 +2,10 @@
  * Writes to one pin's driver, and what becomes of those that nobody waits for any longer. A driver may go on after it was told to stop: until
  * it has settled, the claim stays on the record, and what comes late makes the value doubtful.
  */
-import { AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
+import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 import type { ActuatorSlotDeps } from './actuator-slot.ts';
 import type { Claim } from './claim.ts';
 import { type ActuatorSettings, type ActuatorValue, inWords } from './kind/actuator.ts';
@@ -141,7 +143,9 @@ export class HardwareWrites {
     const { name, deadlineMs } = this.#deps.record.settings;
     const late = (): never => {
       if (signal.aborted) throw givenUp(this.#deps.record.settings);
-      throw retryable('actuators/deadline-passed', `${name} did not answer within ${deadlineMs} ms`);
+      throw toldError('actuators/deadline-passed', sentence('noAnswerWithin', { output: name, ms: deadlineMs }), {
+        recovery: 'retry',
+      });
     };
     return outcomeWithin(this.#deps.clock, deadlineMs, act, late, signal);
   }

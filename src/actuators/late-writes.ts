@@ -6,8 +6,11 @@
  *                                 └─────► reading is refused for HELD_MS ────────────► stays unknown
  */
 import { AgentError, messageOf, retryable } from '../errors/agent-error.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import { english, sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, inWords } from './kind/actuator.ts';
 
 /** Modbus-proxy 0.8.0 sends a request twice, with 10 s for each answer, before it takes the next. */
@@ -54,9 +57,14 @@ export class LateWrites {
   }
 
   /** Reason why the state is not known; undefined when no write is outstanding. */
+  get told(): Sentence | undefined {
+    return this.#unanswered === undefined ? undefined : sentence('writeUnanswered', { value: this.#unanswered });
+  }
+
+  /** The same in words. */
   get fault(): string | undefined {
-    if (this.#unanswered === undefined) return undefined;
-    return `a write of ${inWords(this.#unanswered)} had no answer and may still arrive: it is read back until that is known`;
+    const { told } = this;
+    return told === undefined ? undefined : english(told);
   }
 
   /** True while the hardware has taken this value since the last write without an answer, and shows nothing else. */
@@ -78,9 +86,11 @@ export class LateWrites {
 
   /** Resolves when no write is outstanding. @throws AgentError `actuators/unsettled` (retry) after half a minute, or when the signal aborts. */
   async known(signal: AbortSignal): Promise<void> {
-    const { fault } = this;
-    if (fault === undefined || (await endedWithin(this.#deps.clock, WAIT_MS, this.#known.promise, signal))) return;
-    throw retryable('actuators/unsettled', `${this.#deps.settings.name} was not moved: ${fault}`);
+    const { told } = this;
+    if (told === undefined || (await endedWithin(this.#deps.clock, WAIT_MS, this.#known.promise, signal))) return;
+    throw toldError('actuators/unsettled', sentence('notMoved', { output: this.#deps.settings.name, why: told }), {
+      recovery: 'retry',
+    });
   }
 
   /** Looks no longer. Idempotent. */

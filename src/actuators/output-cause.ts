@@ -1,17 +1,19 @@
-/** Tells in words what has made an output follow another slot, where no command and no edge of a rule tells it. */
+/** Tells what has made an output follow another slot, where no command and no edge of a rule tells it. */
+import type { Sentence } from '../errors/sentence.ts';
+import { sentence } from '../names/sentences.ts';
 import type { RuleSlot, SlotEvent, Slots } from './priority-slots.ts';
 
 /** Returns the cause; undefined for what whoever has sent the event tells. */
-export function causeOf(event: SlotEvent, before: Slots, after: Slots): string | undefined {
+export function causeOf(event: SlotEvent, before: Slots, after: Slots): Sentence | undefined {
   switch (event.kind) {
     case 'timePassed':
-      return "the time of the operator's command is over";
+      return sentence('causeTimeOver');
     case 'minOffEnded':
-      return 'the pause after its longest time on is over';
+      return sentence('causePauseOver');
     case 'released':
-      return event.by === 'shared' ? 'its shared attribute was deleted' : undefined;
+      return event.by === 'shared' ? sentence('causeAttributeGone') : undefined;
     case 'sensorLost':
-      return `rule ${event.rule} has lost its sensor`;
+      return sentence('causeSensorLost', { rule: event.rule });
     case 'read':
       return causeOfReading(
         event.rule,
@@ -25,19 +27,19 @@ export function causeOf(event: SlotEvent, before: Slots, after: Slots): string |
   }
 }
 
-function causeOfReading(rule: string, before: RuleSlot | undefined, after: RuleSlot | undefined): string | undefined {
-  if (before?.phase === 'unread' && after?.phase === 'otherwise') return `rule ${rule} has its first reading`;
-  return before?.isLost === true && before.phase === after?.phase ? `the sensor of rule ${rule} is back` : undefined;
+function causeOfReading(rule: string, before: RuleSlot | undefined, after: RuleSlot | undefined): Sentence | undefined {
+  if (before?.phase === 'unread' && after?.phase === 'otherwise') return sentence('causeFirstReading', { rule });
+  return before?.isLost === true && before.phase === after?.phase ? sentence('causeSensorBack', { rule }) : undefined;
 }
 
-function causeOfRules(before: readonly RuleSlot[], after: readonly RuleSlot[]): string | undefined {
+function causeOfRules(before: readonly RuleSlot[], after: readonly RuleSlot[]): Sentence {
   const find = (rules: readonly RuleSlot[], name: string): RuleSlot | undefined =>
     rules.find((rule) => rule.name === name);
   const gone = before.filter(({ name }) => find(after, name) === undefined);
   const changed = after.filter((rule) => find(before, rule.name) !== undefined && find(before, rule.name) !== rule);
-  const words = [
-    ...gone.map(({ name }) => `rule ${name} was removed or disabled`),
-    ...changed.map(({ name }) => `rule ${name} was changed`),
+  const all = [
+    ...gone.map(({ name }) => sentence('causeRuleGone', { rule: name })),
+    ...changed.map(({ name }) => sentence('causeRuleChanged', { rule: name })),
   ];
-  return words.length === 0 ? 'its rules stand in another order' : words.join(', ');
+  return all.length === 0 ? sentence('causeRulesReordered') : sentence('enumerated', { all });
 }

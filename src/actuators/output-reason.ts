@@ -1,6 +1,7 @@
 /** Tells in words why an output is as it is: the array of its slots, which of them wins, what it waits for, and the operator's last word. */
-import { formatDuration } from '../config/fields/quantity.ts';
-import { type ActuatorValue, inWords } from './kind/actuator.ts';
+import type { Sentence, Told } from '../errors/sentence.ts';
+import { english, sentence } from '../names/sentences.ts';
+import type { ActuatorValue } from './kind/actuator.ts';
 import { arbitrate, filledSlots } from './priority-array.ts';
 import type { SlotName, Slots, Winner } from './priority-slots.ts';
 
@@ -23,27 +24,19 @@ export interface SilentRule {
 
 export interface OutputReason {
   readonly why: string;
+  /** The same, of which a door makes words in its own language. */
+  readonly sentence: Sentence;
   /** Filled slots, the highest first. */
   readonly slots: readonly ShownSlot[];
   /** Rules that have no say just now. */
   readonly silent?: readonly SilentRule[];
 }
 
-const ENDED_BY = {
-  maxOn: 'maxOn',
-  ruleChange: 'a rule that changed its mind',
-  released: 'a release',
-  time: 'its time',
-  'no contact': 'no contact with the platform',
-  'safe state': 'a safe state',
-  failed: 'a failure',
-} as const;
-
 interface ReasonFacts {
   /** Time since boot. */
   readonly nowMs: number;
   /** Gate or hardware that keeps the winner from being so. */
-  readonly waitsFor: string | undefined;
+  readonly waitsFor: Told | undefined;
   /** True while what wins was said before the start, and is not written again. */
   readonly isUnwritten?: boolean;
 }
@@ -52,18 +45,23 @@ export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = fals
   const winner = arbitrate(slots);
   const { ended } = slots;
   const sentences = [
-    winnerWords(slots, nowMs),
-    waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
-    winner === undefined || !isUnwritten
-      ? undefined
-      : `${winner.slot === 'operator' ? `last written ${inWords(winner.value)}, ` : ''}not written since the start`,
+    winnerSentence(slots, nowMs),
+    waitsFor === undefined ? undefined : sentence('outputNotYet', { why: waitsFor }),
+    winner === undefined || !isUnwritten ? undefined : unwritten(winner),
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined
-      : `operator's ${inWords(ended.value)} (${ended.by}) ended by ${ENDED_BY[ended.why]} ${agoOf(ended.atMs, nowMs)}`,
-  ];
+      : sentence('operatorEnded', {
+          value: ended.value,
+          by: ended.by,
+          end: ended.why,
+          agoMs: nowMs - ended.atMs,
+        }),
+  ].filter((one) => one !== undefined);
+  const whole = sentence('several', { all: sentences });
   return {
-    why: sentences.filter((one) => one !== undefined).join('; '),
+    why: english(whole),
+    sentence: whole,
     slots: filledSlots(slots).map(({ slot, value, rule, by, sinceMs }) => ({
       slot,
       value,
@@ -75,50 +73,43 @@ export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = fals
 }
 
 /** Returns what an output is to be, and because of whom. */
-export function winnerWords(slots: Slots, nowMs: number): string {
+export function winnerSentence(slots: Slots, nowMs: number): Sentence {
   const winner = arbitrate(slots);
-  return winner === undefined
-    ? 'as it was: nothing says what it should be'
-    : `${inWords(winner.value)}, ${becauseOf(winner, slots, nowMs)}`;
-}
-
-function becauseOf({ slot, rule = '', by, sinceMs }: Winner, slots: Slots, nowMs: number): string {
-  const ago = sinceMs === undefined ? '' : ` ${agoOf(sinceMs, nowMs)}`;
+  if (winner === undefined) return sentence('outputAsItWas');
+  const { slot, value, rule = '', by = 'safe-state', sinceMs } = winner;
+  const agoMs = sinceMs === undefined ? undefined : nowMs - sinceMs;
   switch (slot) {
     case 'limit':
-      return `because its longest time on (maxOn) ended${ago}`;
+      return sentence('outputLimit', { value, agoMs });
     case 'protect':
     case 'rule':
-      return becauseOfRule(rule, slots, ago);
+      return ruleSentence(winner, slots, agoMs);
     case 'pulse':
-      return `because a pulse (${by}) began${ago}`;
+      return sentence('outputPulse', { value, by, agoMs });
     case 'operator': {
       const { untilMs } = slots.operator ?? {};
-      const left = untilMs === undefined ? '' : `, for ${spanOf(untilMs - nowMs)} more`;
-      return `because the operator (${by}) said so${ago}${left}`;
+      return sentence('outputOperator', {
+        value,
+        by,
+        agoMs,
+        leftMs: untilMs === undefined ? undefined : untilMs - nowMs,
+      });
     }
     case 'noContact':
-      return `because contact with the platform was lost (noContact)${ago}`;
+      return sentence('outputNoContact', { value, agoMs });
     case 'base':
-      return rule === '' ? 'its state for the start' : `as rule ${rule} left it`;
+      return rule === '' ? sentence('outputStart', { value }) : sentence('outputLeft', { value, rule });
     case 'none':
-      return 'because a pulse ended or a sensor was lost, and nothing else says what it should be';
+      return sentence('outputNothing', { value });
   }
 }
 
-function becauseOfRule(name: string, { rules }: Slots, ago: string): string {
+function ruleSentence({ value, rule: name = '' }: Winner, { rules }: Slots, agoMs: number | undefined): Sentence {
   const rule = rules.find((one) => one.name === name);
-  if (rule?.isLost === true) return `because rule ${name} has lost its sensor`;
-  return rule?.phase === 'set' ? `because rule ${name} set it${ago}` : `because rule ${name} released it${ago}`;
+  if (rule?.isLost === true) return sentence('outputRuleLost', { value, rule: name });
+  return sentence(rule?.phase === 'set' ? 'outputRuleSet' : 'outputRuleReleased', { value, rule: name, agoMs });
 }
 
-function agoOf(atMs: number, nowMs: number): string {
-  return `${spanOf(nowMs - atMs)} ago`;
-}
-
-/** Returns a time in its largest unit, or two: seconds up to two minutes, minutes up to two hours. */
-function spanOf(ms: number): string {
-  const s = Math.max(0, Math.round(ms / 1_000));
-  if (s < 120) return `${s} s`;
-  return s < 7_200 ? `${Math.floor(s / 60)} min` : formatDuration(Math.floor(s / 60) * 60_000);
+function unwritten({ slot, value }: Winner): Sentence {
+  return slot === 'operator' ? sentence('outputLastWritten', { value }) : sentence('outputUnwritten');
 }

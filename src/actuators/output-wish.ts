@@ -3,6 +3,9 @@
  * slot wins. Off that the hardware refuses is retried by safe-states.ts beside it.
  */
 import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
+import type { Sentence, Told } from '../errors/sentence.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldBy } from '../names/told-error.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
 import type { Gates } from './gates.ts';
 import { type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
@@ -12,6 +15,7 @@ import type { Winner } from './priority-slots.ts';
 export interface Refusal {
   readonly code: string;
   readonly message: string;
+  readonly told: Told;
 }
 
 export interface OutputWishDeps {
@@ -19,7 +23,7 @@ export interface OutputWishDeps {
   readonly gates: Gates;
   /** Through the gates that may close meanwhile, with the mark that must be there. */
   readonly move: (movement: Movement, signal: AbortSignal) => Promise<void>;
-  readonly onAlarm: (message: string | undefined) => void;
+  readonly onAlarm: (message: Sentence | undefined) => void;
   /** It is wanted by somebody else now, without a movement. */
   readonly onChange: () => void;
   /** It waits to be tried again: once a gate that only time keeps closed opens, or by and by. */
@@ -51,9 +55,9 @@ export class OutputWish {
   }
 
   /** Returns what keeps this winner from being so; undefined while another one is wished still. */
-  waitsFor(winner: Winner | undefined): string | undefined {
+  waitsFor(winner: Winner | undefined): Told | undefined {
     const isWished = winner?.slot === this.#wish?.slot && winner?.value === this.#wish?.value;
-    return isWished ? this.#refusal?.message : undefined;
+    return isWished ? this.#refusal?.told : undefined;
   }
 
   /** Follows what wins now; nothing is moved where that is what was wished before. */
@@ -132,14 +136,18 @@ export class OutputWish {
   }
 
   #refused(winner: Winner, error: unknown): void {
-    const refusal = { code: error instanceof AgentError ? error.code : messageOf(error), message: messageOf(error) };
+    const refusal = {
+      code: error instanceof AgentError ? error.code : messageOf(error),
+      message: messageOf(error),
+      told: toldBy(error),
+    };
     const isForNow =
       !(error instanceof AgentError) || error.recovery !== 'drop' || hasCode(error, 'actuators/overridden');
     if (this.#refusal?.code !== refusal.code) this.#tell(winner, refusal);
     this.#refusal = isForNow ? refusal : undefined;
     if (isForNow) this.#deps.onWaits(this.#opensInMs(winner.value, refusal.code));
     if (isActive(winner.value) && winner.rule === undefined)
-      this.#alarm(`${this.#deps.slot.settings.name} has not taken its safe state: ${refusal.message}`);
+      this.#alarm(sentence('noSafeState', { output: this.#deps.slot.settings.name, why: refusal.told }));
   }
 
   #opensInMs(value: ActuatorValue, code: string): number {
@@ -147,7 +155,7 @@ export class OutputWish {
     return TIMED.has(code) ? gates.opensInMs(slot.record, value) : Number.POSITIVE_INFINITY;
   }
 
-  #alarm(message: string | undefined): void {
+  #alarm(message: Sentence | undefined): void {
     if ((message !== undefined) === this.#isAlarmed) return;
     this.#isAlarmed = message !== undefined;
     this.#deps.onAlarm(message);

@@ -4,10 +4,13 @@
  *   event ─► reduce ─► file
  *               └────► arbitrate ─► OutputWish ─► gates ─► ActuatorSlot
  */
-import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
+import { hasCode } from '../errors/agent-error.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import { endedWithin, untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 import { checkValue } from './actuator-limits.ts';
 import type { Pulse } from './claim.ts';
 import {
@@ -19,7 +22,7 @@ import {
   type Writer,
 } from './kind/actuator.ts';
 import { causeOf } from './output-cause.ts';
-import { type OutputReason, outputReason, type SilentRule, winnerWords } from './output-reason.ts';
+import { type OutputReason, outputReason, type SilentRule, winnerSentence } from './output-reason.ts';
 import { OutputWish, type OutputWishDeps, type Refusal, writerOf } from './output-wish.ts';
 import { arbitrate, reduce } from './priority-array.ts';
 import { EMPTY_SLOTS, type Operator, type RuleSlot, type SlotEvent, type Slots } from './priority-slots.ts';
@@ -31,7 +34,7 @@ export interface OutputDeps extends Omit<OutputWishDeps, 'onRule' | 'onPassed'> 
   readonly log: Log;
   readonly save: (slots: Slots) => void;
   /** @param instead what the output is, where the rule does not decide it. */
-  readonly onRule: (event: RuleEvent, instead?: string) => void;
+  readonly onRule: (event: RuleEvent, instead?: Sentence) => void;
 }
 
 export interface CommandSource {
@@ -59,7 +62,7 @@ export interface PulseSignals {
 
 /** Cause that makes an output follow another slot. */
 export interface OutputCause {
-  readonly words: string;
+  readonly sentence: Sentence;
 }
 
 /** Longer pulses are answered when they have begun. */
@@ -101,10 +104,10 @@ export class Output {
       const isUnknown = refusal?.code === 'actuators/outcome-unknown' || undefined;
       const on = one !== undefined && one.phase === 'set' && !one.isLost;
       const isKept = (on && this.#holdsSinceBefore(one)) || undefined;
-      deps.onRule({ rule, on, refusal: refusal?.message, isUnknown, isKept });
+      deps.onRule({ rule, on, refusal: refusal?.message, told: refusal?.told, isUnknown, isKept });
     };
     const onPassed = (): void => {
-      this.#cause = { words: 'what kept it from that is over' };
+      this.#cause = { sentence: sentence('causePassed') };
     };
     this.#wish = new OutputWish({ ...deps, onRule, onPassed });
   }
@@ -162,8 +165,8 @@ export class Output {
     if (this.#slots === before) return;
     const [then, now] = [before, this.#slots].map(arbitrate);
     if (then?.slot !== now?.slot || then?.rule !== now?.rule || then?.value !== now?.value) {
-      const words = causeOf(timed, before, this.#slots);
-      this.#cause = words === undefined ? undefined : { words };
+      const cause = causeOf(timed, before, this.#slots);
+      this.#cause = cause === undefined ? undefined : { sentence: cause };
     }
     if (then?.slot !== now?.slot || then?.rule !== now?.rule)
       this.#deps.log.info({ actuator: this.settings.name, why: this.reason.why }, 'an output follows another slot');
@@ -206,11 +209,15 @@ export class Output {
     const checked = checkValue(this.settings, value);
     const winner = arbitrate(this.#slots);
     if (winner?.slot === 'protect' && winner.value !== checked)
-      throw new AgentError('actuators/protected', `${this.settings.name} is held by the rule ${winner.rule ?? ''}`, {
-        recovery: 'hold',
-      });
+      throw toldError(
+        'actuators/protected',
+        sentence('heldByRule', { output: this.settings.name, rule: winner.rule ?? '' }),
+        { recovery: 'hold' },
+      );
     if (winner?.slot === 'limit' && isActive(checked))
-      throw retryable('actuators/max-on', `${this.settings.name} has had its longest time on`);
+      throw toldError('actuators/max-on', sentence('longestTimeOver', { output: this.settings.name }), {
+        recovery: 'retry',
+      });
     return this.#deps.gates.check(this.slot.record, checked, by);
   }
 
@@ -357,7 +364,7 @@ export class Output {
       const isGone = ({ name, phase }: RuleSlot): boolean =>
         phase === 'set' && !this.#slots.rules.some((rule) => rule.name === name);
       for (const { name } of before.rules.filter(isGone))
-        this.#deps.onRule({ rule: name, on: false }, 'it was removed or disabled');
+        this.#deps.onRule({ rule: name, on: false }, sentence('ruleRemoved'));
     }
     if (event.kind !== 'read') return;
     const [then, now] = [before, this.#slots].map(({ rules }) => rules.find(({ name }) => name === event.rule));
@@ -365,7 +372,10 @@ export class Output {
     if (this.#wish.willTell(event.rule)) return;
     const winner = arbitrate(this.#slots);
     const decides = winner?.rule === event.rule && winner.slot !== 'base';
-    const instead = `${this.settings.name} is ${winnerWords(this.#slots, this.#deps.clock.monotonicMs())}`;
+    const instead = sentence('outputIs', {
+      output: this.settings.name,
+      is: winnerSentence(this.#slots, this.#deps.clock.monotonicMs()),
+    });
     this.#deps.onRule({ rule: event.rule, on: event.holds }, decides ? undefined : instead);
   }
 }

@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
+import { english, sentence } from '../names/sentences.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { type ActuatorValue, isActive, offValue } from './kind/actuator.ts';
@@ -57,9 +58,12 @@ export class SafeStates {
     const owed = this.#owed.get(slot) ?? { tries: 0, triedAtMs: clock.monotonicMs(), cancel: undefined };
     if (!record.refusesOff || owed.cancel !== undefined) return;
     if (owed.tries === 0) {
-      const { desired, fault = 'its state is not known' } = record.state;
-      onAlarm(name, `${name} does not switch off: ${fault}`);
-      log.warn({ actuator: name, value: desired, error: fault }, 'an actuator does not switch off');
+      const { desired, fault } = record.state;
+      onAlarm(name, sentence('doesNotSwitchOff', { output: name, why: fault ?? sentence('stateNotKnown') }));
+      log.warn(
+        { actuator: name, value: desired, error: fault ?? english(sentence('stateNotKnown')) },
+        'an actuator does not switch off',
+      );
     }
     const everyMs = Math.min(AGAIN_AFTER_MS, FIRST_AGAIN_AFTER_MS * 2 ** owed.tries);
     // A try that ran into its deadline has waited already.

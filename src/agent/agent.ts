@@ -19,8 +19,10 @@ import type { ReadWrittenBytes } from '../host/storage-writes.ts';
 import { SystemdNotifier } from '../host/systemd-notifier.ts';
 import { correctedClock, TimeSync } from '../host/time-sync.ts';
 import { agentVersion } from '../host/version.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldBy } from '../names/told-error.ts';
 import { loadDrivers } from '../sensors/create-sensor.ts';
-import type { AgentStatus } from '../status/shape/agent-status.ts';
+import type { ToldStatus } from '../status/shape/agent-status.ts';
 import { writesStatus } from '../status/shape/writes-status.ts';
 import { agentStatus } from '../status/status-of.ts';
 import { Timeline } from '../timeline/timeline.ts';
@@ -110,7 +112,7 @@ export class Agent {
     return agent;
   }
 
-  status(): AgentStatus {
+  status(): ToldStatus {
     const { telemetry, link, slots, clients, self, hardware, firmware, devices, page } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const startedAtMs = this.#startedAtMs;
@@ -144,7 +146,7 @@ export class Agent {
       config: file.live.current,
       devices: devices?.list(),
       devicesOutbox: slots?.counts(),
-      alerts: alerts.list(),
+      alerts: alerts.told(),
     });
   }
 
@@ -158,7 +160,7 @@ export class Agent {
       configEvents(read, file.live.current).forEach(timeline.tell);
       return { ...read };
     } catch (error) {
-      alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
+      alerts.raise('reload', sentence('configNotTaken', { why: toldBy(error) }));
       timeline.tell(configFaultEvent(messageOf(error)));
       return { error: messageOf(error) };
     } finally {
@@ -228,7 +230,7 @@ export class Agent {
     commands.configurationChanged();
     void hardware
       .configure(config)
-      .catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
+      .catch((error: unknown) => alerts.raise('sensors', sentence('sensorsNotChanged', { why: toldBy(error) })));
   }
 
   /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */

@@ -4,6 +4,7 @@ import { Actuators, type ActuatorsDeps } from '../actuators/actuators.ts';
 import type { RuleEvent } from '../actuators/rule-event.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -32,7 +33,7 @@ export interface HardwarePartsDeps {
   readonly keyOf: (key: string) => string;
   /** Reports a sensor's state in words, and whether it fails. */
   readonly reportSensor: (sensor: string, state: string, isFailing: boolean) => void;
-  readonly onRuleEvent?: (event: RuleEvent, instead?: string) => void;
+  readonly onRuleEvent?: (event: RuleEvent, instead?: Sentence) => void;
   /** Entries about what moved. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   /** The id under which entries of an attached device are kept; default the gateway's own. */
@@ -81,7 +82,7 @@ export class HardwareParts {
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
     let opened: HardwareParts | undefined;
-    const onRuleEvent = (event: RuleEvent, instead?: string): void => {
+    const onRuleEvent = (event: RuleEvent, instead?: Sentence): void => {
       deps.onRuleEvent?.(event, instead);
       const slot = slotOf(event.rule, opened === undefined ? config : opened.#config);
       report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? SELF, clock })]);
@@ -173,10 +174,11 @@ function ruleEntry(
   event: RuleEvent,
   { device, clock }: { readonly device: string; readonly clock: Clock },
 ): TelemetryEntry {
+  const { told: _told, ...value } = event;
   return {
     device,
     key: `rule_${event.rule}`,
-    value: { ...event },
+    value,
     bootId: clock.bootId,
     monotonicMs: clock.monotonicMs(),
     class: 'alarm',

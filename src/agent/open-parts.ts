@@ -35,7 +35,7 @@ import { StatusPublisher } from '../page-server/status-publisher.ts';
 import { PlatformClients } from '../platform/platform-clients.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { createPollBeat } from '../platform/poll-beat.ts';
-import type { AgentStatus } from '../status/shape/agent-status.ts';
+import type { AgentStatus, ToldStatus } from '../status/shape/agent-status.ts';
 import { sentSensors } from '../status/status-of.ts';
 import { sentCells } from '../telemetry/entry-digest.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
@@ -82,7 +82,7 @@ export interface OpenPartsDeps {
   readonly timeline: Timeline;
   /** The machine's, with the platform's dates where these stand in. */
   readonly rightClock: Clock;
-  readonly status: () => AgentStatus;
+  readonly status: () => ToldStatus;
   readonly reload: () => Promise<JsonObject>;
   readonly restart: () => void;
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;

@@ -14,6 +14,7 @@ import type { AgentLog } from '../host/log.ts';
 import { oneAtATime } from '../host/shared-work.ts';
 import { expectSafeCode, fingerprintsOfCode } from '../host/user-code.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
+import { sentence } from '../names/sentences.ts';
 import { changedItems, changedSections, configHash, secretsOf } from './changes/config-diff.ts';
 import { rulesUntilRestart } from './changes/rules-until-restart.ts';
 import { ConfigError, type ConfigFault, faultLine, sectionOf } from './fields/config-fault.ts';
@@ -154,7 +155,7 @@ export class ConfigFile {
       ? changedSince
       : [...changedSince, 'rules'];
     if (needRestart.length === 0) alerts.clear('restart');
-    else alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
+    else alerts.raise('restart', sentence('restartNeeded', { sections: needRestart.join(', ') }));
     const outcome: ReadAgain = {
       changed: [...changed],
       needRestart,

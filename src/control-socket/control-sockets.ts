@@ -1,9 +1,11 @@
 /** The agent's two local sockets, with what may be asked for on them. */
-import { hasCode, messageOf } from '../errors/agent-error.ts';
+import { hasCode } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { Held } from '../host/state-lock.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldBy } from '../names/told-error.ts';
 import type { LocalDoorDeps } from '../operations/local-door.ts';
 import type { ControlServerDeps } from './control-server.ts';
 
@@ -35,7 +37,7 @@ export async function openControlSockets(deps: ControlSocketsDeps, signal: Abort
       if (isClosed) await opened.close();
     } catch (error) {
       if (!hasCode(error, 'control-socket/cannot-listen')) throw error;
-      alerts.raise(ALERT, `commands on this machine do not reach the agent: ${messageOf(error)}`);
+      alerts.raise(ALERT, sentence('commandsDoNotReach', { why: toldBy(error) }));
       if (!isClosed) cancelTry = clock.after(LISTEN_AGAIN_MS, () => void open().catch(() => {}));
     }
   };

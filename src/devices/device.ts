@@ -5,6 +5,7 @@
  *   provisioning ─▶ ready ◀─ accepted ─ ─ refused (401, 403, 404) ─▶ blocked
  */
 import { AgentError, messageOf } from '../errors/agent-error.ts';
+import type { Told } from '../errors/sentence.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import { outcomeWithin, untilAborted } from '../host/bounded-wait.ts';
@@ -12,6 +13,8 @@ import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
+import { english, sentence } from '../names/sentences.ts';
+import { toldBy } from '../names/told-error.ts';
 import type { DeviceApi, TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
 import { refusesDevice } from '../platform/status-meaning.ts';
@@ -88,7 +91,7 @@ export class Device {
   readonly #deps: DeviceDeps;
   readonly #settings: DeviceSettings;
   /** Reasons why it has no credentials, by name of the alert; empty once it may speak. */
-  readonly #faults = new Map<string, string>();
+  readonly #faults = new Map<string, Told>();
   readonly #named = Promise.withResolvers<void>();
   readonly #ready = Promise.withResolvers<void>();
   #api: DeviceApi | undefined;
@@ -145,11 +148,11 @@ export class Device {
   /** Reason why it is not `ready`, or may not send though it is, in words. */
   get reason(): string | undefined {
     if (this.#state === 'ready') return this.#credentials?.held ?? this.#permission?.held;
-    return this.#refusal ?? this.fault;
+    return this.#refusal ?? this.#faultWords;
   }
 
   /** Fault of its credentials for which nothing is asked of the platform, in words: they cannot be read, had or kept. */
-  get fault(): string | undefined {
+  get fault(): Told | undefined {
     return [...this.#faults.values()].at(-1);
   }
 
@@ -198,7 +201,7 @@ export class Device {
    */
   get heldBoard(): string | undefined {
     const replaced = this.#credentials?.held ?? this.#permission?.replaced;
-    return replaced ?? (this.#isConnected ? undefined : (this.fault ?? this.#permission?.held));
+    return replaced ?? (this.#isConnected ? undefined : (this.#faultWords ?? this.#permission?.held));
   }
 
   /** Resolves once this device has credentials, and so its name, whether the platform answers or not. @throws the signal's reason. */
@@ -253,7 +256,7 @@ export class Device {
         this.#faults.clear();
       } catch (error) {
         if (signal.aborted) return;
-        this.#wait(messageOf(error));
+        this.#wait(toldBy(error));
         await clock.sleep(backoff.nextMs(), signal);
       }
     }
@@ -354,12 +357,17 @@ export class Device {
     return this.#api;
   }
 
-  #wait(why: string): void {
-    this.#deps.alerts?.raise(CONNECT_ALERT, `nothing is sent: ${why}`);
+  #wait(why: Told): void {
+    this.#deps.alerts?.raise(CONNECT_ALERT, sentence('nothingSent', { why }));
     this.#noteFault(CONNECT_ALERT, why);
   }
 
-  #noteFault(name: string, why: string): void {
+  get #faultWords(): string | undefined {
+    const { fault } = this;
+    return fault === undefined ? undefined : english(fault);
+  }
+
+  #noteFault(name: string, why: Told): void {
     this.#faults.set(name, why);
     if (this.#credentials === undefined) this.#enter('blocked');
   }

@@ -1,5 +1,7 @@
 /** The one root of every error the agent throws on purpose: a code that names the room, and what to do about it. */
 
+import type { Sentence } from './sentence.ts';
+
 /**
  * Action for the caller.
  * `retry`: the same again, after backoff. `hold`: keep what is to be sent and wait for the world to change.
@@ -16,12 +18,21 @@ export class AgentError extends Error {
   override readonly name = 'AgentError';
   readonly code: ErrorCode;
   readonly recovery: Recovery;
+  /** Sentence of which the message is the English. */
+  readonly sentence: Sentence | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { readonly recovery: Recovery; readonly cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options: AgentErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.recovery = options.recovery;
+    this.sentence = options.sentence;
   }
+}
+
+interface AgentErrorOptions {
+  readonly recovery: Recovery;
+  readonly cause?: unknown;
+  readonly sentence?: Sentence;
 }
 
 /** An error after which the same may be tried again. */

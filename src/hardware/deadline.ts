@@ -1,6 +1,8 @@
 /** Deadlines over calls that cannot be cancelled: the caller gives up, the call itself runs out on its own. */
-import { type AgentError, retryable } from '../errors/agent-error.ts';
+import type { AgentError } from '../errors/agent-error.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 
 /**
  * The work's result, or a rejection as soon as the signal aborts; the work's own late failure is then nobody's.
@@ -34,5 +36,8 @@ export function answerWithin<T>(
 }
 
 export function deadlineError(what: string, signal: AbortSignal): AgentError {
-  return retryable('hardware/deadline', `${what}: no answer within the deadline`, signal.reason);
+  return toldError('hardware/deadline', sentence('noAnswerInTime', { what }), {
+    recovery: 'retry',
+    cause: signal.reason,
+  });
 }

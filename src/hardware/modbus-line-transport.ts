@@ -12,8 +12,10 @@
  *
  * A request that switches off does not wait for any of this: it is asked at once, and again.
  */
-import { type AgentError, hasCode, retryable } from '../errors/agent-error.ts';
+import { type AgentError, hasCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 import { answerWithin } from './deadline.ts';
 import { type HeardFrame, type Hearing, LineEar } from './modbus-ear.ts';
 import type { Framing } from './modbus-frames.ts';
@@ -136,8 +138,10 @@ export class LineTransport implements ModbusTransport {
       await inStep;
     } catch (cause) {
       if (!hasCode(cause, 'hardware/deadline')) throw cause;
-      const what = `Modbus unit ${unitId} on ${this.line.label} has not answered an earlier question yet`;
-      throw retryable('hardware/modbus-no-answer', what, cause);
+      throw toldError('hardware/modbus-no-answer', sentence('unitOwesAnswer', { unitId, line: this.line.label }), {
+        recovery: 'retry',
+        cause,
+      });
     } finally {
       this.#onFrame = undefined;
     }

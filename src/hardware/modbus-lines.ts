@@ -1,6 +1,8 @@
 /** Bytes to Modbus units and back: a serial port, or a TCP connection that is made when the first request needs it. */
 import { createConnection, type Socket } from 'node:net';
 import { type AgentError, retryable } from '../errors/agent-error.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldError } from '../names/told-error.ts';
 import { deadlineError, withinDeadline } from './deadline.ts';
 import type { SerialPort } from './serial-port.ts';
 import { ServerWords } from './server-words.ts';
@@ -107,7 +109,12 @@ export class TcpLine implements ByteLine {
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', (cause) =>
-        reject(retryable('hardware/modbus-no-answer', `no connection to Modbus host ${this.label}`, cause)),
+        reject(
+          toldError('hardware/modbus-no-answer', sentence('noModbusHost', { host: this.label }), {
+            recovery: 'retry',
+            cause,
+          }),
+        ),
       );
     }).finally(() => signal.removeEventListener('abort', giveUp));
     socket.on('error', () => {}); // close follows

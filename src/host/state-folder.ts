@@ -3,7 +3,9 @@
  * nothing of the outbox is touched; what may be lived without is lived without. The run folder, which lies in memory, is taken beside it: it
  * keeps two agents from the same outputs where the disk keeps nothing apart.
  */
-import { hasCode, messageOf } from '../errors/agent-error.ts';
+import { hasCode } from '../errors/agent-error.ts';
+import { sentence } from '../names/sentences.ts';
+import { toldBy } from '../names/told-error.ts';
 import type { Alerts } from './alert-list.ts';
 import { endedWithin } from './bounded-wait.ts';
 import type { HostMachine } from './machine.ts';
@@ -77,7 +79,7 @@ export class StateFolder {
 
   /** A disk that does not answer at the start may do so later, and say then that another agent has it. */
   #waitFor(taken: Promise<void>): void {
-    this.#deps.alerts.raise(ALERT, 'nothing is kept in the state folder: the disk does not answer');
+    this.#deps.alerts.raise(ALERT, sentence('stateFolderSilent'));
     taken.catch(() => this.#deps.onTaken());
   }
 
@@ -90,7 +92,7 @@ export class StateFolder {
       this.#lock = lock;
       alerts.clear(ALERT);
     } catch (error) {
-      alerts.raise(ALERT, `nothing is kept in the state folder, which is tried again: ${messageOf(error)}`);
+      alerts.raise(ALERT, sentence('stateFolderRefused', { why: toldBy(error) }));
       throw error;
     }
   }

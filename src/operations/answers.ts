@@ -49,7 +49,7 @@ export interface Answers {
 
   readonly setActuator: OutputAnswer;
   readonly releaseActuator: OutputAnswer;
-  readonly getActuator: OutputAnswer & OutputReason;
+  readonly getActuator: OutputAnswer & Omit<OutputReason, 'sentence'>;
   readonly pulse: OutputAnswer;
   readonly toggle: OutputAnswer;
   readonly readSensor: readonly ShownReading[];

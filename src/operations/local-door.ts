@@ -1,6 +1,7 @@
 /** Operations as somebody at the device asks for them: the socket and the page translate, and hold no rule of their own. */
-import { hasCode, messageOf } from '../errors/agent-error.ts';
-import { valueWord } from '../host/value-word.ts';
+import { hasCode } from '../errors/agent-error.ts';
+import { sentence, toldAs } from '../names/sentences.ts';
+import { toldBy } from '../names/told-error.ts';
 import type { NamedOutput } from '../timeline/named.ts';
 import type { TellTimeline } from '../timeline/timeline.ts';
 import { badRequest } from '../values/bad-request.ts';
@@ -50,11 +51,7 @@ export function openLocalDoor(asker: LocalAsker, deps: LocalDoorDeps): LocalDoor
   };
 }
 
-const WHO = {
-  site: { by: 'local', who: 'A person at the device' },
-  viewer: { by: 'local', who: 'A person at the device' },
-  page: { by: 'page', who: 'Somebody on the page' },
-} as const satisfies Record<LocalAsker, object>;
+const BY = { site: 'local', viewer: 'local', page: 'page' } as const satisfies Record<LocalAsker, string>;
 
 async function toldMovement(
   asker: LocalAsker,
@@ -62,21 +59,21 @@ async function toldMovement(
   move: () => Promise<JsonValue>,
   { tell, namedOutput = plainOutput }: LocalDoorDeps,
 ): Promise<JsonValue> {
-  const { by, who } = WHO[asker];
-  const output = namedOutput(actuator);
+  const by = BY[asker];
+  const { name: output, class: kind } = namedOutput(actuator);
+  const common = { kind: 'command', by, actuator } as const;
   try {
     const state = await move();
     const value = isJsonObject(state) ? state.value : undefined;
-    tell({ kind: 'command', by, actuator, value, words: `${who} ${did} ${output.name}: it is ${output.text(value)}.` });
+    tell({ ...common, value, ...toldAs(sentence('personMoved', { by, did, output, value, class: kind })) });
     return state;
   } catch (error) {
-    const how = hasCode(error, 'actuators/outcome-unknown') ? 'the answer did not come' : 'it was refused';
-    const wish = wanted === undefined ? output.name : `${output.name} to be ${output.text(wanted)}`;
-    tell({ kind: 'command', by, actuator, words: `${who} wanted ${wish}, and ${how}: ${messageOf(error)}.` });
+    const how = hasCode(error, 'actuators/outcome-unknown') ? 'personNotAnswered' : 'personRefused';
+    tell({ ...common, ...toldAs(sentence(how, { by, output, value: wanted, class: kind, why: toldBy(error) })) });
     throw error;
   }
 }
 
 function plainOutput(name: string): NamedOutput {
-  return { name, text: valueWord };
+  return { name, class: undefined };
 }

@@ -64,7 +64,8 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
     run: async (params, { signal }) => {
       const name = textOf(params, 'name');
       const state = stateAsJson(await actuators.read(name, signal));
-      return { ...state, ...(actuators.find(name)?.reason ?? { why: '', slots: [] }) };
+      const { why = '', slots = [], silent } = actuators.find(name)?.reason ?? {};
+      return { ...state, why, slots, silent };
     },
   }),
   pulse: (actuators) =>

@@ -1,12 +1,12 @@
 /** Operations that ask for the state of the agent as a whole. */
 
-import type { AgentStatus } from '../status/shape/agent-status.ts';
+import type { AgentStatus, ToldStatus } from '../status/shape/agent-status.ts';
 import type { JsonObject } from '../values/json.ts';
 import { type Operation, type OperationsOn, QUESTION } from './operation.ts';
 import { shortStatus } from './short-status.ts';
 
 export interface AskedForStatus {
-  readonly status: () => AgentStatus;
+  readonly status: () => ToldStatus;
   /** Sensors under the names, in the units and with the places that the platform gets, for a person at the device. */
   readonly shown: (sensors: AgentStatus['sensors']) => AgentStatus['sensors'];
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
@@ -18,7 +18,7 @@ export const STATUS_OPERATIONS: OperationsOn<AskedForStatus> = {
     description: 'How the agent is: version, uptime, links, counts.',
     askers: ['platform', 'viewer'],
     run: (_params, { asker }) => {
-      const now = status();
+      const { sentences: _untold, ...now } = status();
       return asker === 'platform' ? shortStatus(now) : { ...now, sensors: shown(now.sensors) };
     },
   }),

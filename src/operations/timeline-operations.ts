@@ -12,6 +12,9 @@ export const TIMELINE_OPERATIONS: OperationsOn<SelectEvents> = {
     description: 'What happened, the newest first.',
     askers: ['viewer'],
     params: { type: 'object' },
-    run: (params) => select(isJsonObject(params) ? params : {}),
+    run: async (params) => {
+      const { events, more } = await select(isJsonObject(params) ? params : {});
+      return { events: events.map(({ sentence: _untold, ...event }) => event), more };
+    },
   }),
 };

@@ -18,7 +18,7 @@ import type { LocalDoor } from '../operations/local-door.ts';
 import { type Metric, metricsOf } from '../status/metrics.ts';
 import { healthOf, readinessOf } from '../status/platform-status.ts';
 import { SelfTelemetry } from '../status/self-telemetry.ts';
-import type { AgentStatus, PagePlace } from '../status/shape/agent-status.ts';
+import type { PagePlace, ToldStatus } from '../status/shape/agent-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { sentSensors } from '../status/status-of.ts';
 import type { StatusView } from '../status/status-view.ts';
@@ -39,7 +39,7 @@ export interface StatusPublisherDeps {
   /** By which the platform dates what the page plots. */
   readonly rightClock: Clock;
   readonly log: AgentLog;
-  readonly status: () => AgentStatus;
+  readonly status: () => ToldStatus;
   readonly telemetry: TelemetryPath;
   readonly self: Pick<Device, 'board' | 'place' | 'store'>;
   readonly firmware: FirmwareUpdates;

@@ -1,7 +1,9 @@
 /**
- * Faults of the contact with the platform, as one table: by what they are recognised, in which words they are told, and what a person does about
- * each. Status, page, log, metrics, readiness and doctor all use these words. A host and a port are named; a path never is, as the token is in it.
+ * Faults of the contact with the platform, as one table: by what they are recognised. In which words they are told, and what a person does about
+ * each, stands in `names/sentences.ts`. Status, page, log, metrics, readiness and doctor all use these words. A host and a port are named; a path never is, as the token is in it.
  */
+import type { Sentence } from '../errors/sentence.ts';
+import { english, sentence } from '../names/sentences.ts';
 import type { Answer, Verdict } from './answer-or-portal.ts';
 import type { PlatformError } from './platform-error.ts';
 import { isGatewayFault, meaningOf } from './status-meaning.ts';
@@ -13,7 +15,7 @@ export interface ContactPlace {
   readonly proxyHost?: string;
 }
 
-export type ContactReason = keyof typeof FAULTS;
+export type ContactReason = (typeof REASONS)[number];
 
 export interface ContactFault {
   readonly reason: ContactReason;
@@ -21,105 +23,35 @@ export interface ContactFault {
   readonly problem: string;
   /** The next step for a person. */
   readonly remedy: string;
+  /** Both as one sentence. */
+  readonly sentence: Sentence;
 }
 
-interface Words {
-  readonly problem: (host: string, detail: string) => string;
-  readonly remedy: string;
-}
-
-const FAULTS = {
-  'no-network': {
-    problem: () => 'this machine has no network',
-    remedy: 'check the cable, the modem or the Wi-Fi: ip address, ip route',
-  },
-  'no-route': {
-    problem: (host) => `there is no route to ${host}`,
-    remedy: 'check the gateway of this network: ip route; and the address in platform.url',
-  },
-  'unknown-name': {
-    problem: (host) => `no name server knows ${host}`,
-    remedy: 'check the spelling of platform.url, and the name servers in /etc/resolv.conf',
-  },
-  'no-name-server': {
-    problem: (host) => `no name server answers for ${host}`,
-    remedy: 'check the network, and the name servers in /etc/resolv.conf',
-  },
-  'connection-refused': {
-    problem: (host) => `${host} refuses connections`,
-    remedy: 'check the port in platform.url; is the platform up?',
-  },
-  'no-answer': {
-    problem: (host) => `${host} does not answer`,
-    remedy: 'check the address in platform.url and the firewalls on the way; is the platform up?',
-  },
-  'connection-broken': {
-    problem: (host) => `${host} breaks off the connection`,
-    remedy: 'check whether platform.url needs https://, and what stands between here and the platform',
-  },
-  'unknown-authority': {
-    problem: (host) => `the certificate of ${host} is signed by an authority that is not trusted here`,
-    remedy: 'give the PEM file of its authority as platform.caFile',
-  },
-  'wrong-name': {
-    problem: (host) => `the certificate of ${host} is for another name`,
-    remedy: 'write the name that is in the certificate into platform.url, or have the certificate made for this one',
-  },
-  expired: {
-    problem: (host) => `the certificate of ${host} has expired, or this clock is wrong`,
-    remedy: 'check this clock (timedatectl); renew the certificate on the platform',
-  },
-  'not-yet-valid': {
-    problem: (host) => `the certificate of ${host} is not valid yet, or this clock is wrong`,
-    remedy: 'set this clock: timedatectl set-ntp true',
-  },
-  'no-tls': {
-    problem: (host) => `${host} does not speak TLS`,
-    remedy: 'write http:// into platform.url, or the port that speaks TLS',
-  },
-  'https-wanted': {
-    problem: (host) => `${host} redirects http to https`,
-    remedy: 'write https:// into platform.url',
-  },
-  'no-device-api': {
-    problem: (host) => `${host} has no device API at this address (404)`,
-    remedy: 'write scheme, host and port of the platform into platform.url, and no path',
-  },
-  portal: {
-    problem: (host, detail) =>
-      `something between here and ${host} answers in its place (${detail}): a login page or a proxy`,
-    remedy: 'log in with a browser in this network, or set platform.proxy; check platform.url',
-  },
-  'proxy-login': {
-    problem: () => 'the proxy wants a login (407)',
-    remedy: 'write user and password into platform.proxy',
-  },
-  'proxy-refuses': {
-    problem: (host, detail) => `the proxy does not let through to ${host} (${detail})`,
-    remedy: 'allow the platform on the proxy, or check platform.url and platform.proxy',
-  },
-  'proxy-unreachable': {
-    problem: (_host, detail) => detail,
-    remedy: 'check platform.proxy, or remove it where no proxy is needed',
-  },
-  'token-refused': {
-    problem: () => 'the platform does not know this device’s access token (401)',
-    remedy:
-      'compare the token with the device’s credentials on the platform, or restore the device there; for another platform or tenant: turnstone identity forget --devices',
-  },
-  'device-refused': {
-    problem: (_host, detail) => `the platform refuses this device (${detail})`,
-    remedy: 'look at the device, its profile and the limits of its tenant on the platform',
-  },
-  unavailable: {
-    problem: (host, detail) => `${host} answers that the platform is not there (${detail})`,
-    remedy: 'wait until the platform is up again; readings are kept',
-  },
-  'other-fault': {
-    problem: (host, detail) => `the connection to ${host} fails (${detail})`,
-    remedy: 'turnstone doctor looks at each step of the way',
-  },
-} as const satisfies Readonly<Record<string, Words>>;
+/** Each has two sentences: the problem, and under `…/remedy` what to do about it. */
+const REASONS = [
+  'no-network',
+  'no-route',
+  'unknown-name',
+  'no-name-server',
+  'connection-refused',
+  'no-answer',
+  'connection-broken',
+  'unknown-authority',
+  'wrong-name',
+  'expired',
+  'not-yet-valid',
+  'no-tls',
+  'https-wanted',
+  'no-device-api',
+  'portal',
+  'proxy-login',
+  'proxy-refuses',
+  'proxy-unreachable',
+  'token-refused',
+  'device-refused',
+  'unavailable',
+  'other-fault',
+] as const;
 
 /** Codes of the system, of TLS and of the HTTP client. */
 const BY_CODE: Readonly<Record<string, ContactReason>> = {
@@ -166,8 +98,7 @@ const WITHOUT_NETWORK: ReadonlySet<ContactReason> = new Set([
 
 /** Words for a code of the system, of TLS or of the HTTP client. */
 export function networkProblem(code: string, host: string): string {
-  const { problem }: Words = FAULTS[BY_CODE[code] ?? 'other-fault'];
-  return problem(host, code);
+  return english(problemOf(BY_CODE[code] ?? 'other-fault', host, code));
 }
 
 /** Fault of an exchange that brought no answer. `hasNetwork`: this machine has an address that is not its own loopback's. */
@@ -178,8 +109,8 @@ export function faultOfError(error: PlatformError, place: ContactPlace, hasNetwo
   const reason = BY_CODE[code] ?? 'other-fault';
   if (!hasNetwork && WITHOUT_NETWORK.has(reason)) return told('no-network', place);
   if (place.proxyHost !== undefined && OF_THE_FIRST_HOP.has(reason)) {
-    const words: Words = FAULTS[reason];
-    return told('proxy-unreachable', place, words.problem(`the proxy ${place.proxyHost}`, code));
+    const why = problemOf(reason, `the proxy ${place.proxyHost}`, code);
+    return faultOf('proxy-unreachable', sentence('proxy-unreachable', { why }));
   }
   return told(reason, place, code || error.message);
 }
@@ -211,8 +142,21 @@ export function faultOfAnswer(verdict: Verdict, answer: Answer, place: ContactPl
 }
 
 function told(reason: ContactReason, place: ContactPlace, detail = ''): ContactFault {
-  const { problem, remedy }: Words = FAULTS[reason];
-  return { reason, problem: problem(hostOf(place.origin), detail), remedy };
+  return faultOf(reason, problemOf(reason, hostOf(place.origin), detail));
+}
+
+function faultOf(reason: ContactReason, problem: Sentence): ContactFault {
+  const remedy = sentence(`${reason}/remedy`);
+  return {
+    reason,
+    problem: english(problem),
+    remedy: english(remedy),
+    sentence: sentence('contactFault', { problem, remedy }),
+  };
+}
+
+function problemOf(reason: ContactReason, host: string, detail: string): Sentence {
+  return { id: reason, values: { host, detail } };
 }
 
 function hostOf(origin: string): string {

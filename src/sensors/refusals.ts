@@ -42,7 +42,7 @@ export class Refusals {
   }
 
   list(): SensorState['refused'] {
-    return this.#refused.map(({ key, fault: { code, message } }) => ({ key, code, message }));
+    return this.#refused.map(({ key, fault: { code, message, sentence } }) => ({ key, code, message, sentence }));
   }
 
   /** Takes those of the newest read. True when a value is missing that was not before, is missing for another reason, or is there again. */

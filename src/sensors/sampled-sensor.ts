@@ -108,7 +108,7 @@ export class SampledSensor {
       readings: [...this.#latest.values()],
       ...(this.#lastReadAtMs !== undefined && { lastReadAtMs: this.#lastReadAtMs }),
       ...(this.#failingSinceMs !== undefined && { failingSinceMs: this.#failingSinceMs }),
-      ...(error !== undefined && { error: { code: error.code, message: error.message } }),
+      ...(error !== undefined && { error: { code: error.code, message: error.message, sentence: error.sentence } }),
       refused: error !== undefined ? [] : this.#refusals.list(),
       reads: this.#reads,
       failures: this.#failures,

@@ -4,6 +4,7 @@
  * as missed. A failure is reported when it begins and when its reason changes, retried with backoff, and its end is reported too.
  */
 import type { AgentError } from '../errors/agent-error.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
@@ -12,6 +13,13 @@ import type { Sample, Sensor } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
 import { SampledSensor } from './sampled-sensor.ts';
 import type { WindowSettings } from './window.ts';
+
+/** A fault with the sentence of its message, where it is one. */
+export interface ToldFault {
+  readonly code: string;
+  readonly message: string;
+  readonly sentence?: Sentence | undefined;
+}
 
 export interface SensorState {
   readonly name: string;
@@ -26,9 +34,9 @@ export interface SensorState {
   /** ms since boot of the first failure in a row; absent while it does not fail. */
   readonly failingSinceMs?: number;
   /** Why it fails. */
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: ToldFault;
   /** Values that the last read could not give beside its readings, and why. */
-  readonly refused: readonly { readonly key: string; readonly code: string; readonly message: string }[];
+  readonly refused: readonly (ToldFault & { readonly key: string })[];
   readonly reads: number;
   readonly failures: number;
   /** Times that passed without a read, because the one before had not ended, or the clock was set past them while they were waited for. */

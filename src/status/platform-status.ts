@@ -2,12 +2,14 @@
  * Contact and delivery as one verdict, for every place that tells of the platform. "Up to date" is said only when the last upload was acknowledged
  * by this process's own exchange and nothing that waits is older than the upload interval.
  */
-import { formatDuration } from '../config/fields/quantity.ts';
+import type { Sentence, Told } from '../errors/sentence.ts';
 import type { LinkStatus } from '../link/link-words.ts';
-import { type ContactStatus, faultText } from '../platform/contact.ts';
-import type { AgentStatus, ConnectionStatus, OutboxSummary } from './shape/agent-status.ts';
+import { english, type Say, sentence } from '../names/sentences.ts';
+import type { ContactStatus } from '../platform/contact.ts';
+import type { UploadState } from '../telemetry/uploader.ts';
+import type { AgentStatus, OutboxSummary } from './shape/agent-status.ts';
 
-export interface PlatformStatus extends ContactStatus {
+export interface PlatformStatus extends Omit<ContactStatus, 'sentence'> {
   readonly verdict: 'good' | 'waiting' | 'fault';
   /** One sentence for people; with a fault its remedy too. */
   readonly words: string;
@@ -15,26 +17,32 @@ export interface PlatformStatus extends ContactStatus {
 
 export interface PlatformSources {
   readonly contact: ContactStatus;
-  readonly connection: Pick<ConnectionStatus, 'state' | 'reason'>;
+  readonly connection: Pick<UploadState, 'state' | 'reason' | 'sentence'>;
   readonly outbox: Pick<OutboxSummary, 'heldEntries' | 'oldestTs'>;
   readonly wallMs: number;
   readonly uploadIntervalMs: number;
   /** Why nothing is asked of a platform that may well be reached; undefined when all is. */
-  readonly silence?: string | undefined;
+  readonly silence?: Told | undefined;
   /** Step of the link, which leaves out what its month has no room for. */
   readonly link?: Pick<LinkStatus, 'step' | 'endsAtMs' | 'historyWaitsFor'> | undefined;
 }
 
 const HISTORY_GOES = {
-  tomorrow: ': history goes tomorrow (UTC), as link.daily is used up',
-  forecast: ': history goes when the forecast of the link leaves room for it',
+  tomorrow: sentence('historyTomorrow'),
+  forecast: sentence('historyForecast'),
 } as const;
 
 /** Time that a reading may take from the sensor to the platform beside the interval: its gathering, and a slow answer. */
 const ON_ITS_WAY_MS = 30_000;
 
-export function platformStatus(sources: PlatformSources): PlatformStatus {
-  return { ...sources.contact, ...verdictOf(sources) };
+export function platformStatus(sources: PlatformSources, say: Say = english): PlatformStatus {
+  const { sentence: _told, ...contact } = sources.contact;
+  const { verdict: one, told } = verdictOf(sources);
+  return { ...contact, verdict: one, words: say(told) };
+}
+
+interface ToldVerdict extends Pick<PlatformStatus, 'verdict'> {
+  readonly told: Sentence;
 }
 
 function verdictOf({
@@ -45,33 +53,30 @@ function verdictOf({
   uploadIntervalMs,
   silence,
   link,
-}: PlatformSources): Pick<PlatformStatus, 'verdict' | 'words'> {
-  const { state, problem, remedy, lastHeardAtMs, lastAcknowledgedAtMs } = contact;
+}: PlatformSources): ToldVerdict {
+  const { state, sentence: fault, lastHeardAtMs, lastAcknowledgedAtMs } = contact;
   const { heldEntries, oldestTs } = outbox;
-  if (problem !== undefined && remedy !== undefined) return { verdict: 'fault', words: faultText({ problem, remedy }) };
+  if (fault !== undefined) return { verdict: 'fault', told: fault };
   if (silence !== undefined)
     return {
       verdict: 'fault',
-      words: `nothing is asked of the platform: ${silence}`,
+      told: sentence('nothingAsked', { why: silence }),
     };
   if (state === 'never-reached' || lastHeardAtMs === undefined)
-    return { verdict: 'waiting', words: 'the platform was not reached yet, the first try is under way' };
-  const waiting = (words: string): Pick<PlatformStatus, 'verdict' | 'words'> => ({ verdict: 'waiting', words });
-  const kept = connection.reason === undefined ? '' : `: ${connection.reason}`;
-  if (connection.state === 'held')
-    return { verdict: 'fault', words: `the platform is reached, and readings are kept${kept}` };
-  if (connection.state === 'backing-off') return waiting(`the platform is reached, and readings are kept${kept}`);
+    return { verdict: 'waiting', told: sentence('notReachedYet') };
+  const waiting = (told: Sentence): ToldVerdict => ({ verdict: 'waiting', told });
+  const { sentence: reason = connection.reason } = connection;
+  const kept = sentence('readingsKept', { why: reason });
+  if (connection.state === 'held') return { verdict: 'fault', told: kept };
+  if (connection.state === 'backing-off') return waiting(kept);
   const spared = link === undefined || heldEntries === 0 ? undefined : sparedBy(link);
-  if (spared !== undefined) return waiting(`the platform is reached, and ${spared}`);
-  if (lastAcknowledgedAtMs === undefined)
-    return waiting('the platform is reached, and has not acknowledged anything yet');
+  if (spared !== undefined) return waiting(spared);
+  if (lastAcknowledgedAtMs === undefined) return waiting(sentence('nothingAcknowledged'));
   const oldestMs = heldEntries === 0 || oldestTs === undefined ? 0 : wallMs - oldestTs;
-  const why = link?.historyWaitsFor === undefined ? kept : HISTORY_GOES[link.historyWaitsFor];
+  const why = link?.historyWaitsFor === undefined ? reason : HISTORY_GOES[link.historyWaitsFor];
   if (isBehind(oldestMs, uploadIntervalMs))
-    return waiting(
-      `the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${why}`,
-    );
-  return { verdict: 'good', words: 'up to date' };
+    return waiting(sentence('entriesWait', { count: heldEntries, oldestMs, why }));
+  return { verdict: 'good', told: sentence('upToDate') };
 }
 
 /** True when an entry of this age waits longer than is usual. */
@@ -80,14 +85,10 @@ export function isBehind(ageMs: number, uploadIntervalMs: number): boolean {
 }
 
 /** Tells what waits for the next month of the link. */
-function sparedBy({ step, endsAtMs }: Pick<LinkStatus, 'step' | 'endsAtMs'>): string | undefined {
-  const until = `for the month of the link, until ${new Date(endsAtMs).toISOString().slice(0, 10)}Z or until it suffices again`;
-  if (step === 'readings-at-wakes') return `readings go at wakes, history waits ${until}`;
-  return step === 'alarms-only' ? `all but alarms waits ${until}` : undefined;
-}
-
-function wholeSeconds(ms: number): number {
-  return Math.round(ms / 1_000) * 1_000;
+function sparedBy({ step, endsAtMs }: Pick<LinkStatus, 'step' | 'endsAtMs'>): Sentence | undefined {
+  const day = `${new Date(endsAtMs).toISOString().slice(0, 10)}Z`;
+  if (step === 'readings-at-wakes') return sentence('readingsAtWakes', { day });
+  return step === 'alarms-only' ? sentence('alarmsOnly', { day }) : undefined;
 }
 
 export interface Health {

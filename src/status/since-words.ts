@@ -2,19 +2,26 @@
 import { localTimes } from '../host/local-time.ts';
 import type { AgentStatus } from './shape/agent-status.ts';
 
+type Clocks = Pick<AgentStatus, 'nowMs' | 'wallMs' | 'timeSynchronised'>;
+
 /**
- * Returns what puts a monotonic time into words: ` since 14:02`, and ` since 05-28 14:02` of another day. It is empty for no time, and while
- * the clock is not known to be right.
+ * Returns what puts a monotonic time into words: `14:02`, and `05-28 14:02` of another day. It is undefined for no time, and while the clock is
+ * not known to be right.
  */
-export function sinceWords({
-  nowMs,
-  wallMs,
-  timeSynchronised,
-}: Pick<AgentStatus, 'nowMs' | 'wallMs' | 'timeSynchronised'>): (atMs: number | undefined) => string {
+export function timeOf({ nowMs, wallMs, timeSynchronised }: Clocks): (atMs: number | undefined) => string | undefined {
   const localTime = localTimes();
   return (atMs) => {
-    if (atMs === undefined || !timeSynchronised) return '';
+    if (atMs === undefined || !timeSynchronised) return undefined;
     const { date, time } = localTime(wallMs - (nowMs - atMs));
-    return ` since ${date === localTime(wallMs).date ? '' : `${date} `}${time}`;
+    return `${date === localTime(wallMs).date ? '' : `${date} `}${time}`;
+  };
+}
+
+/** Returns the same within a sentence: ` since 14:02`, or nothing. */
+export function sinceWords(clocks: Clocks): (atMs: number | undefined) => string {
+  const time = timeOf(clocks);
+  return (atMs) => {
+    const at = time(atMs);
+    return at === undefined ? '' : ` since ${at}`;
   };
 }

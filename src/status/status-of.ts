@@ -5,11 +5,14 @@ import { readingsOf } from '../config/keys/rule-parts.ts';
 import { namesOfReading } from '../config/keys/sensor-keys.ts';
 import { sentReading } from '../config/keys/sent-reading.ts';
 import type { ActuatorConfig, RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import type { Sentence, Told } from '../errors/sentence.ts';
+import { english, labelled, type Say, sentence } from '../names/sentences.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { MeasuredAlarm } from '../telemetry/telemetry-path.ts';
+import type { UploadState } from '../telemetry/uploader.ts';
 import { type PlatformSources, platformStatus } from './platform-status.ts';
 import type {
   ActuatorStatus,
@@ -18,14 +21,15 @@ import type {
   ConnectionStatus,
   OutboxSummary,
   SensorStatus,
+  ToldStatus,
 } from './shape/agent-status.ts';
 import { type DeviceStatus, deviceAlerts, devicesSummary, type SharedOutbox } from './shape/device-status.ts';
-import { sinceWords } from './since-words.ts';
+import { timeOf } from './since-words.ts';
 
 type Known = Omit<
   AgentStatus,
-  'alerts' | 'alarms' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'
->;
+  'alerts' | 'alarms' | 'platform' | 'connection' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'
+> & { readonly connection: ConnectionStatus & Pick<UploadState, 'sentence'> };
 
 type Delivery = Pick<PlatformSources, 'connection' | 'outbox'>;
 
@@ -41,7 +45,7 @@ export interface StatusSources {
   readonly contact: ContactStatus;
   readonly uploadIntervalMs: number;
   /** As in `PlatformSources`. */
-  readonly silence?: string | undefined;
+  readonly silence?: Told | undefined;
   readonly outbox: OutboxStatus;
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
@@ -57,12 +61,18 @@ export interface StatusSources {
   /** Attached devices; undefined without `devices:`. */
   readonly devices?: readonly DeviceStatus[] | undefined;
   readonly devicesOutbox?: SharedOutbox | undefined;
-  readonly alerts: readonly string[];
+  readonly alerts: readonly Told[];
 }
 
-export function agentStatus(sources: StatusSources): AgentStatus {
+export function agentStatus(sources: StatusSources): ToldStatus {
   const { known, contact, uploadIntervalMs, silence, adapted, sensors, actuators, config, alerts } = sources;
-  const devices = sources.devices && devicesSummary(sources.devices, sources.devicesOutbox);
+  const sentences: Record<string, Sentence> = {};
+  const say: Say = (told) => {
+    const words = english(told);
+    if (typeof told !== 'string') sentences[words] = told;
+    return words;
+  };
+  const devices = sources.devices && devicesSummary(sources.devices, sources.devicesOutbox, say);
   const shared = sources.devicesOutbox;
   const own = outboxSummary(sources.outbox);
   const hours = [own.hoursThatFit, shared?.hoursThatFit].filter((one) => one !== undefined);
@@ -71,20 +81,26 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     fault: own.fault ?? shared?.fault,
     hoursThatFit: hours.length === 0 ? undefined : Math.min(...hours),
   };
+  const { sentence: whyKept, ...connection } = known.connection;
+  if (whyKept !== undefined) say(whyKept);
   const seen = {
     ...known,
-    platform: platformStatus({
-      ...known,
-      ...deliveryOf(known.connection, outbox, shared),
-      contact,
-      uploadIntervalMs,
-      silence,
-    }),
+    connection,
+    platform: platformStatus(
+      {
+        ...known,
+        ...deliveryOf(known.connection, outbox, shared),
+        contact,
+        uploadIntervalMs,
+        silence,
+      },
+      say,
+    ),
     outbox,
     adapted,
     label: config?.label,
-    sensors: namedSensors(sensors, config?.sensors),
-    actuators: namedActuators(actuators, config),
+    sensors: namedSensors(sensors, config?.sensors, say),
+    actuators: namedActuators(actuators, config, say),
     alarms: alarmsOf(sources),
     devices,
   };
@@ -95,16 +111,21 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     alerts: [
       ...new Set([
         ...contactAlert,
-        ...alerts,
-        ...(devices === undefined ? [] : deviceAlerts(devices)),
-        ...derivedAlerts(seen),
+        ...alerts.map(say),
+        ...(devices === undefined ? [] : deviceAlerts(devices, say)),
+        ...derivedAlerts(seen, sentences).map(say),
       ]),
     ],
+    sentences,
   };
 }
 
 /** The delivery that is behind, of the gateway's entries and of those of attached devices, wherever they wait. */
-function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared: SharedOutbox | undefined): Delivery {
+function deliveryOf(
+  connection: Known['connection'],
+  outbox: OutboxSummary,
+  shared: SharedOutbox | undefined,
+): Delivery {
   if (shared === undefined) return { connection, outbox };
   const isWell = connection.state === 'idle' || connection.state === 'sending';
   const oldest = [outbox.oldestTs, shared.oldestMs].filter((ts) => ts !== undefined);
@@ -157,10 +178,11 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
 export function namedSensors(
   states: readonly SensorState[],
   configured: readonly NamedSensor[] = [],
+  say: Say = english,
 ): readonly SensorStatus[] {
   const byName = new Map(configured.map((one) => [one.name, one]));
   return states.map((state) => {
-    const told = sensorStatus(state);
+    const told = sensorStatus(state, say);
     const config = byName.get(state.name);
     if (config === undefined) return told;
     return {
@@ -179,14 +201,32 @@ export function namedSensors(
 export function namedActuators(
   states: StatusSources['actuators'],
   { actuators = [], rules = [] }: Partial<Pick<NonNullable<StatusSources['config']>, 'actuators' | 'rules'>> = {},
+  say: Say = english,
 ): readonly ActuatorStatus[] {
   const byName = new Map(actuators.map((one) => [one.name, one]));
   const labels = new Map(rules.map(({ name, label }) => [name, label]));
-  return states.map((state) => {
-    const told = actuatorStatus(state);
-    const { label, class: kind, device } = byName.get(state.name) ?? {};
-    const slots = told.slots?.map((slot) => ({ ...slot, label: labels.get(slot.rule ?? '') }));
-    return { ...told, label, class: kind, device, slots };
+  return states.map(({ name, kind, value, fault, sentence: reason, slots }) => {
+    const { label, class: shownAs, device } = byName.get(name) ?? {};
+    const called = {
+      rule: (rule: string) => labels.get(rule),
+      output: (output: string) => byName.get(output)?.label,
+      class: shownAs,
+    };
+    return {
+      name,
+      label,
+      class: shownAs,
+      kind,
+      device,
+      value: value ?? null,
+      why: reason && say(labelled(reason, called)),
+      slots: slots?.map((slot) => ({
+        ...slot,
+        label: labels.get(slot.rule ?? ''),
+        by: slot.by && say(sentence('writer', { by: slot.by })),
+      })),
+      fault,
+    };
   });
 }
 
@@ -202,24 +242,26 @@ export function sentSensors(
   }));
 }
 
-function sensorStatus(sensor: SensorState): SensorStatus {
+function sensorStatus(sensor: SensorState, say: Say): SensorStatus {
   const { name, kind, state, error, refused, readings, failingSinceMs, lastReadAtMs } = sensor;
   const byReason = Map.groupBy(refused, ({ message }) => message);
-  const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
-  const fault = error?.message ?? missing.join('; ');
+  const missing = [...byReason.values()].map((values) =>
+    sentence('keysMissing', {
+      keys: values.map(({ key }) => key).join(', '),
+      why: values[0]?.sentence ?? values[0]?.message ?? '',
+    }),
+  );
+  const fault =
+    error === undefined ? (missing.length === 0 ? undefined : severalOf(missing)) : (error.sentence ?? error.message);
   return {
     name,
     kind,
     state: state === 'working' ? ('ok' as const) : state,
-    fault: fault || undefined,
+    fault: fault && say(fault),
     failingSinceMs,
     lastReadMs: failingSinceMs === undefined ? undefined : lastReadAtMs,
     readings: readings.map(({ key, value, unit, monotonicMs }) => ({ key, value, unit, atMs: monotonicMs })),
   };
-}
-
-function actuatorStatus({ name, kind, value, fault, why, slots }: StatusSources['actuators'][number]): ActuatorStatus {
-  return { name, kind, value: value ?? null, why, slots, fault };
 }
 
 function alarmsOf({ alarms = [], sensors, actuators, config }: StatusSources): readonly AlarmStatus[] {
@@ -259,42 +301,38 @@ function alarmsOf({ alarms = [], sensors, actuators, config }: StatusSources): r
     .sort((one, other) => one.sinceMs - other.sinceMs);
 }
 
-function failingAlerts(
-  failing: readonly SensorStatus[],
-  status: Pick<AgentStatus, 'timeSynchronised' | 'nowMs' | 'wallMs'>,
-): readonly string[] {
-  if (failing.length === 0) return [];
-  const since = sinceWords(status);
-  return failing.map(
-    ({ name, label = name, failingSinceMs, fault = 'no reason given' }) =>
-      `sensor ${label} fails${since(failingSinceMs)}: ${fault}`,
-  );
-}
-
-/** Returns alerts in words, beside those that the parts raised themselves. */
+/** Returns alerts beside those that the parts raised themselves. @param said sentences of the faults. */
 function derivedAlerts(
   status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuators' | 'timeSynchronised' | 'nowMs' | 'wallMs'>,
-): string[] {
+  said: Readonly<Record<string, Sentence>>,
+): readonly Sentence[] {
+  const toldOf = (text: string | undefined): Told =>
+    text === undefined ? sentence('noReasonGiven') : (said[text] ?? text);
+  const failingAlert = ({ name, label = name, failingSinceMs, fault }: SensorStatus): Sentence =>
+    sentence('sensorFails', { sensor: label, since: timeOf(status)(failingSinceMs), why: toldOf(fault) });
   const { outbox, sensors, actuators, timeSynchronised } = status;
   const { fault, unreadSegments, hangingReadMs, missingBytes, untimedEntries } = outbox;
   const failing = sensors.filter(({ state }) => state === 'failing');
   const partly = sensors.filter((sensor) => sensor.state !== 'failing' && sensor.fault !== undefined);
   const stuck = actuators.filter((actuator) => actuator.fault !== undefined);
   const told = [
-    fault !== undefined &&
-      `the disk does not take readings (${fault}); they are sent from memory, and what waits there is lost at a restart`,
-    unreadSegments !== undefined &&
-      'the disk does not give back part of what waits for delivery, which is tried again; the rest is sent',
-    hangingReadMs !== undefined &&
-      `the disk has not come back from a read for ${Math.floor(hangingReadMs / 60_000)} min; what is stored waits, new readings are stored`,
-    missingBytes !== undefined &&
-      'the disk has less free space than outbox.minFree; the outbox does not grow, and gives up readings as outbox.whenFull says',
-    untimedEntries !== undefined &&
-      `${untimedEntries} readings of earlier starts wait for their time: the clock was not right then, and what is known leaves too much room; outbox.timeUncertain: send sends them marked, outbox.maxAge drops them`,
-    !timeSynchronised && 'the clock is not synchronised; readings wait until their time is known',
-    ...failingAlerts(failing, status),
-    ...partly.map(({ name, label = name, fault: missing }) => `sensor ${label} gives ${missing}`),
-    ...stuck.map(({ name, label = name, fault: why }) => `actuator ${label}: ${why}`),
+    fault !== undefined && sentence('diskTakesNothing', { fault }),
+    unreadSegments !== undefined && sentence('diskGivesNotAll'),
+    hangingReadMs !== undefined && sentence('diskHangs', { ms: hangingReadMs }),
+    missingBytes !== undefined && sentence('diskIsShort'),
+    untimedEntries !== undefined && sentence('readingsUntimed', { count: untimedEntries }),
+    !timeSynchronised && sentence('clockNotSynchronised'),
+    ...failing.map(failingAlert),
+    ...partly.map(({ name, label = name, fault: why }) =>
+      sentence('sensorGivesNotAll', { sensor: label, why: toldOf(why) }),
+    ),
+    ...stuck.map(({ name, label = name, fault: why }) =>
+      sentence('outputAtFault', { output: label, why: toldOf(why) }),
+    ),
   ];
-  return told.filter((text) => typeof text === 'string');
+  return told.filter((one) => one !== false);
+}
+
+function severalOf(all: readonly Sentence[]): Sentence {
+  return sentence('several', { all });
 }

@@ -1,17 +1,17 @@
 /** View of the page: the agent's status, with readings as the platform sees them, and facts that only people at the device want to know. */
 import type { JsonValue } from '../values/json.ts';
 import type {
-  AgentStatus,
   ConnectionStatus,
   FirmwareSummary,
   OutboxSummary,
   SensorStatus,
+  ToldStatus,
 } from './shape/agent-status.ts';
 
 type Untold = 'bootId' | 'configHash';
 type Widened = 'connection' | 'outbox' | 'sensors' | 'firmware';
 
-export interface StatusView extends Omit<AgentStatus, Untold | Widened> {
+export interface StatusView extends Omit<ToldStatus, Untold | Widened> {
   readonly connection: ConnectionStatus & { readonly latencyMs?: number };
   readonly outbox: OutboxSummary & { readonly lanes: Readonly<Record<string, number>>; readonly ratePerS: number };
   /** Keys are as at the platform. */

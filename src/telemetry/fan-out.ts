@@ -10,6 +10,7 @@
  */
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import { english } from '../names/sentences.ts';
 import type { BatchLimits, EntryColumns } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import { faultOfStatus } from '../platform/host-pace.ts';
@@ -116,7 +117,7 @@ export class FanOut {
     if (this.#isAway) return this.#away(failed.map(({ answer }) => answer));
     if (!(await this.#tryAlone(failed, done, signal))) return this.#away(failed.map(({ answer }) => answer));
     for (const { part, answer } of failed) {
-      await this.#deps.held.move(part.device, part.rows, reasonFor(answer), signal);
+      await this.#deps.held.move(part.device, part.rows, english(reasonFor(answer)), signal);
       done.push(part);
     }
     return waiting.length === 0 ? ACCEPTED : this.#postParts(waiting, done, signal);

@@ -9,6 +9,8 @@
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
  */
 import type { UploadConfig } from '../config/schema/agent-config.ts';
+import type { Sentence } from '../errors/sentence.ts';
+import { english, sentence } from '../names/sentences.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import { isAboutWhatWasSent, isAlone } from './answers/answer-table.ts';
@@ -34,6 +36,8 @@ export interface UploadState {
   readonly state: 'idle' | 'sending' | 'backing-off' | 'held';
   /** Why it does not send, in words. */
   readonly reason?: string;
+  /** The same, where it is a sentence. */
+  readonly sentence?: Sentence | undefined;
   /** Monotonic ms of the last acknowledged batch of this run. */
   readonly lastAcknowledgedAtMs?: number;
   readonly failures: number;
@@ -42,7 +46,6 @@ export interface UploadState {
   readonly acknowledgedEntries: number;
 }
 
-const WAITS_FOR_TIME = 'the clock is not known to be right yet, and readings wait for their time';
 /** As long as any call may take to be answered: until then the end is near. */
 const OVERTAKEN_AFTER_MS = 15_000;
 /** Then it is looked this often. */
@@ -172,13 +175,15 @@ export class Uploader {
       isNextLess: this.#judge.isNextLess(batch, answer),
       atLeastMs: this.#judge.restMs,
     });
-    const reason = reasonFor(answer);
+    const told = reasonFor(answer);
+    const reason = english(told);
     const isNews = this.#state.reason !== reason;
     const triesAgainAtMs = this.#deps.clock.monotonicMs() + waitMs;
     this.#state = {
       ...this.#state,
       state: held ? 'held' : 'backing-off',
       reason,
+      sentence: typeof told === 'string' ? undefined : told,
       triesAgainAtMs,
       failures: this.#state.failures + 1,
     };
@@ -190,13 +195,14 @@ export class Uploader {
 
   /** Nothing can be sent now. */
   #rest(): void {
-    const { reason: _before, triesAgainAtMs: _passed, ...state } = this.#state;
+    const { reason: _before, sentence: _told, triesAgainAtMs: _passed, ...state } = this.#state;
     const waits = this.#deps.outbox.waitsForTime();
-    const reason = waits ? WAITS_FOR_TIME : this.#judge.waitsAlone();
+    const told = waits ? sentence('clockNotRight') : this.#judge.waitsAlone();
     this.#state = {
       ...state,
       state: waits ? 'backing-off' : 'idle',
-      reason,
+      reason: told && english(told),
+      sentence: told,
     };
     this.#isResting = true;
   }

@@ -1,5 +1,7 @@
 /** Events of the timeline: one plain sentence each, with the facts that it is made of. Everything in them is cut to a size. */
-import type { JsonObject, JsonValue } from '../values/json.ts';
+import type { Sentence } from '../errors/sentence.ts';
+import { isSentence } from '../names/sentences.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
 import { isKind, type TimelineKind } from './kinds.ts';
 
 /** Facts of an event that are text. */
@@ -12,6 +14,8 @@ export interface ToldEvent extends Texts {
   readonly kind: TimelineKind;
   /** One sentence for a person. */
   readonly words: string;
+  /** The same, of which a door makes words in its own language. */
+  readonly sentence?: Sentence | undefined;
   /** Value after it, and value before it. */
   readonly value?: JsonValue | undefined;
   readonly from?: JsonValue | undefined;
@@ -28,6 +32,8 @@ export interface TimelineEvent extends ToldEvent {
 
 const MAX_WORDS = 300;
 const MAX_TEXT = 120;
+/** Length of the JSON of a sentence: a longer one is told in English alone. */
+const MAX_SENTENCE = 600;
 
 /** The event cut to size, each text passed through `redact` before it is cut. */
 export function boundedEvent<E extends ToldEvent>(event: E, redact: (text: string) => string): E {
@@ -39,6 +45,7 @@ export function boundedEvent<E extends ToldEvent>(event: E, redact: (text: strin
   return {
     ...event,
     words: cut(event.words, MAX_WORDS),
+    sentence: isWhole(event, redact) ? event.sentence : undefined,
     ...texts,
     value: value(event.value),
     from: value(event.from),
@@ -47,18 +54,35 @@ export function boundedEvent<E extends ToldEvent>(event: E, redact: (text: strin
 
 /** The event of a line that was kept; undefined for what is none. */
 export function eventOf(json: JsonObject): TimelineEvent | undefined {
-  const { seq, ts, kind, words, unsure, value, from } = json;
+  const { seq, ts, kind, words, sentence, unsure, value, from } = json;
   if (!isCount(seq) || typeof ts !== 'number' || !isKind(kind) || typeof words !== 'string') return undefined;
   const texts = Object.fromEntries(
     TEXTS.flatMap((name) => (typeof json[name] === 'string' ? [[name, json[name]]] : [])),
   );
-  return { seq, ts, unsure: unsure === true ? (true as const) : undefined, kind, words, ...texts, value, from };
+  return {
+    seq,
+    ts,
+    unsure: unsure === true ? (true as const) : undefined,
+    kind,
+    words,
+    sentence: isSentence(sentence) ? sentence : undefined,
+    ...texts,
+    value,
+    from,
+  };
 }
 
 /** The event as JSON: without members that are undefined. */
 export function eventJson(event: TimelineEvent): JsonObject {
   const { seq, ts, ...rest } = event;
   return { seq, ts, ...rest } as JsonObject;
+}
+
+/** A sentence with a secret in it, or one that is too long, goes as a whole. */
+function isWhole({ words, sentence }: ToldEvent, redact: (text: string) => string): boolean {
+  if (sentence === undefined || words.length > MAX_WORDS) return false;
+  const text = stringifyJson(sentence);
+  return text.length <= MAX_SENTENCE && redact(text) === text && redact(words) === words;
 }
 
 function isCount(value: unknown): value is number {

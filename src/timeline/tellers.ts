@@ -1,5 +1,6 @@
 /** Functions for the rooms that tell by themselves: each of their words becomes an event. */
 import type { RuleEvent } from '../actuators/rule-event.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { ToldAcknowledgement } from '../telemetry/acknowledgement.ts';
@@ -11,7 +12,7 @@ import { acknowledgedEvents, alarmEvents, commandEvent, ruleEvent, updateEvents 
 /** @param config in force, for what a rule moves, and for names. */
 export function tellersOf(tell: TellTimeline, config: () => NamingConfig) {
   return {
-    onRuleEvent: (event: RuleEvent, instead?: string): void => tell(ruleEvent(event, config(), instead)),
+    onRuleEvent: (event: RuleEvent, instead?: Sentence): void => tell(ruleEvent(event, config(), instead)),
     onAlarm: (alarm: ToldAlarm): void => alarmEvents(alarm, config()).forEach(tell),
     onAlarmAcknowledged: (told: ToldAcknowledgement): void => acknowledgedEvents(told, config()).forEach(tell),
     onCommand: (command: ToldCommand, device?: string): void => tell(commandEvent(command, config(), device)),

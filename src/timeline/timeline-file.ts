@@ -8,7 +8,7 @@ import { eventJson, eventOf, type TimelineEvent } from './event.ts';
 export const TIMELINE_FILE = 'timeline.jsonl';
 /** Kept of the newest events. */
 export const MAX_EVENTS = 2_000;
-export const MAX_EVENT_BYTES = 400_000;
+export const MAX_EVENT_BYTES = 600_000;
 
 export function timelineFile(files: Files, path: string): RecordLog<TimelineEvent> {
   return new RecordLog({

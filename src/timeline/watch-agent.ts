@@ -3,6 +3,7 @@ import type { Actuators } from '../actuators/actuators.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { valueWord } from '../host/value-word.ts';
+import { sentence, toldAs } from '../names/sentences.ts';
 import type { Contact } from '../platform/contact.ts';
 import type { NamingConfig } from './named.ts';
 import type { TellTimeline } from './timeline.ts';
@@ -15,7 +16,7 @@ export interface WatchedAgent extends Omit<WatchedStates, 'locked'> {
   readonly contact: Pick<Contact, 'onChange'>;
   readonly timeSync: Pick<TimeSync, 'onChange' | 'isSynchronised' | 'correctionMs'>;
   readonly live: Pick<LiveConfig, 'onChange' | 'overridesAsSet'> & {
-    readonly current: Pick<NamingConfig, 'actuators'>;
+    readonly current: Pick<NamingConfig, 'actuators'> & Partial<Pick<NamingConfig, 'rules'>>;
   };
 }
 
@@ -37,22 +38,20 @@ export function watchAgent(
     }),
     timeSync.onChange(() => {
       if (!timeSync.isSynchronised()) return;
-      const words =
-        timeSync.correctionMs() === 0
-          ? 'The clock is right.'
-          : "The platform's dates stand in for the clock, which nobody has set.";
-      tell({ kind: 'clock', by: 'synchronised', words });
+      const told = sentence(timeSync.correctionMs() === 0 ? 'clockRight' : 'clockByPlatform');
+      tell({ kind: 'clock', by: 'synchronised', ...toldAs(told) });
     }),
     live.onChange(() => {
       const [before, now] = [overrides, live.overridesAsSet];
       overrides = now;
       for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
         if (valueWord(before[key]) === valueWord(now[key])) continue;
-        const words =
+        const set = now[key];
+        const told =
           key in now
-            ? `The platform set ${key} to ${valueWord(now[key])}.`
-            : `The platform took back what it had set of ${key}.`;
-        tell({ kind: 'config', by: 'shared', key, value: now[key], from: before[key], words });
+            ? sentence('settingSet', { key, value: typeof set === 'boolean' ? set : valueWord(set) })
+            : sentence('settingTakenBack', { key });
+        tell({ kind: 'config', by: 'shared', key, value: set, from: before[key], ...toldAs(told) });
       }
     }),
   ];

@@ -1,8 +1,9 @@
 /** Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, faults; and values of shared attributes. */
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import type { Output, OutputCause } from '../actuators/output.ts';
+import { type Labels, labelled, sentence, toldAs } from '../names/sentences.ts';
 import type { ToldEvent } from './event.ts';
-import { type NamedOutput, type NamingConfig, namedOutput } from './named.ts';
+import { labelsOf, type NamedOutput, type NamingConfig, namedOutput } from './named.ts';
 import type { TellTimeline } from './timeline.ts';
 
 export interface WatchedOutputs {
@@ -22,7 +23,7 @@ interface Look extends Omit<ActuatorState, 'name'> {
 export function watchOutputs(
   outputs: WatchedOutputs,
   tell: TellTimeline,
-  config: () => Pick<NamingConfig, 'actuators'>,
+  config: () => Pick<NamingConfig, 'actuators'> & Partial<Pick<NamingConfig, 'rules'>>,
 ): () => void {
   const told = new WeakSet<OutputCause>();
   const lookAt = ({ name, ...state }: ActuatorState): Look => {
@@ -38,7 +39,9 @@ export function watchOutputs(
     const now = lookAt(state);
     const before = looks.get(state.name) ?? now;
     looks.set(state.name, now);
-    for (const event of outputEvents(state.name, before, now, namedOutput(config(), state.name))) tell(event);
+    const named = namedOutput(config(), state.name);
+    const labels = labelsOf(config(), state.name);
+    for (const event of outputEvents(state.name, before, now, named, labels)) tell(event);
     if (now.cause !== undefined && now.value !== before.value) told.add(now.cause);
   });
 }
@@ -48,40 +51,41 @@ export function outputEvents(
   actuator: string,
   before: Look,
   now: Look,
-  { name, text }: NamedOutput,
+  { name, class: kind }: NamedOutput,
+  labels: Labels = {},
 ): readonly ToldEvent[] {
   const { value = null, fault } = now;
   const common = { kind: 'output', actuator, value, from: before.value } as const;
-  const shown = `${name} is ${text(value)}`;
+  const output = { output: name, value, class: kind };
   const events: ToldEvent[] = [];
   const isOther = now.slot !== before.slot;
   const hasMoved = value !== (before.value ?? null);
   if (isOther && now.slot === 'limit')
-    events.push({ ...common, by: 'limit', words: `${shown}: its longest time on has ended.` });
+    events.push({ ...common, by: 'limit', ...toldAs(sentence('outputLimitEnded', output)) });
   else if (isOther && now.slot === 'noContact')
-    events.push({ ...common, by: 'noContact', words: `${shown}: there is no contact with the platform.` });
+    events.push({ ...common, by: 'noContact', ...toldAs(sentence('outputContactLost', output)) });
   else if (isOther && before.slot === 'noContact')
+    events.push({ ...common, by: 'noContact', ...toldAs(sentence('outputContactBack', output)) });
+  else if (before.pulsing && !now.pulsing)
+    events.push({ ...common, by: 'pulse', ...toldAs(sentence('outputPulseEnded', output)) });
+  else if (hasMoved && now.cause !== undefined && value === now.desired)
     events.push({
       ...common,
-      by: 'noContact',
-      words: `${shown}: contact is back, and its state without contact is over.`,
+      by: now.by,
+      ...toldAs(sentence('outputMoved', { ...output, cause: labelled(now.cause.sentence, labels) })),
     });
-  else if (before.pulsing && !now.pulsing)
-    events.push({ ...common, by: 'pulse', words: `${shown}: its pulse has ended.` });
-  else if (hasMoved && now.cause !== undefined && value === now.desired)
-    events.push({ ...common, by: now.by, words: `${shown}: ${now.cause.words}.` });
   else if (hasMoved && now.by === 'safe-state')
-    events.push({ ...common, by: 'safe-state', words: `${shown}: its safe state was set.` });
+    events.push({ ...common, by: 'safe-state', ...toldAs(sentence('outputSafeState', output)) });
   else if (hasMoved && now.by === 'shared')
     events.push({
       ...common,
       kind: 'command',
       by: 'shared',
-      words: `A shared attribute of the platform set it: ${shown}.`,
+      ...toldAs(sentence('outputByAttribute', output)),
     });
   if (fault !== undefined && fault !== before.fault)
-    events.push({ ...common, by: 'fault', words: `${name} has a fault: ${fault}.` });
+    events.push({ ...common, by: 'fault', ...toldAs(sentence('outputFault', { output: name, why: fault })) });
   if (fault === undefined && before.fault !== undefined)
-    events.push({ ...common, by: 'fault', words: `${shown}: its fault is over.` });
+    events.push({ ...common, by: 'fault', ...toldAs(sentence('outputFaultOver', output)) });
   return events;
 }

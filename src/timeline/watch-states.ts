@@ -1,10 +1,10 @@
 /** States that nobody calls back about, looked at every few seconds: the lockout, steps of the clock and of the link, attached devices. */
 import type { Clock } from '../host/clock.ts';
 import type { LinkStatus } from '../link/link-words.ts';
+import { sentence, toldAs } from '../names/sentences.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import type { ToldEvent } from './event.ts';
 import type { TellTimeline } from './timeline.ts';
-import { spanWords } from './words.ts';
 
 export interface WatchedStates {
   /** The machine's own. */
@@ -16,12 +16,6 @@ export interface WatchedStates {
 
 type Device = ReturnType<WatchedStates['devices']>[number];
 
-const STEP_WORDS: Readonly<Record<Exclude<LinkStatus['step'], 'everything'>, string>> = {
-  'attributes-at-wakes': 'shared attributes are asked for at wakes',
-  'commands-at-wakes': 'commands and shared attributes come at wakes',
-  'readings-at-wakes': 'commands, shared attributes and readings go at wakes, and history waits',
-  'alarms-only': 'only alarms are sent, and no command comes',
-};
 const LOOK_EVERY_MS = 5_000;
 /** Smaller steps are the clock service's daily work. */
 const STEP_MS = 2_000;
@@ -58,44 +52,35 @@ export function watchStates({ clock, locked, link, devices }: WatchedStates, tel
 }
 
 function lockoutEvent(isLocked: boolean): ToldEvent {
-  const words = isLocked
-    ? 'Remote control is locked out at the device: nothing is switched on from afar.'
-    : 'The lockout at the device is over: commands from afar move outputs again.';
-  return { kind: 'lockout', value: isLocked, words };
+  return { kind: 'lockout', value: isLocked, ...toldAs(sentence(isLocked ? 'lockoutBegan' : 'lockoutOver')) };
 }
 
 /** Things that a step leaves out stand in the status of the link. */
 function linkEvent(from: LinkStatus['step'], value: LinkStatus['step']): ToldEvent {
-  const words =
-    value === 'everything'
-      ? 'The link carries everything again.'
-      : `The link spares what is left of its month: ${STEP_WORDS[value]}.`;
-  return { kind: 'contact', by: 'link', value, from, words };
+  return { kind: 'contact', by: 'link', value, from, ...toldAs(sentence(`link/${value}`)) };
 }
 
 function stepEvent(stepMs: number): ToldEvent {
-  const words = `The clock was set ${stepMs > 0 ? 'forward' : 'back'} by ${spanWords(Math.abs(stepMs))}.`;
-  return { kind: 'clock', by: 'step', value: Math.round(stepMs), words };
+  const told = sentence(stepMs > 0 ? 'clockForward' : 'clockBack', { ms: Math.abs(stepMs) });
+  return { kind: 'clock', by: 'step', value: Math.round(stepMs), ...toldAs(told) };
 }
 
-function deviceEvents(before: Device | undefined, { id, name, state, slots, reason }: Device): readonly ToldEvent[] {
-  if (id.startsWith(UNIDENTIFIED)) return [];
-  const common = { kind: 'devices', device: name, value: state, from: before?.state } as const;
-  const because = reason === undefined ? '' : `: ${reason}`;
-  if (state === 'blocked' && before?.state !== 'blocked')
-    return [{ ...common, words: `The platform refuses the device ${name}${because}.` }];
-  if (before?.state === 'blocked' && state === 'ready')
-    return [{ ...common, words: `The platform takes the device ${name} again.` }];
+function deviceEvents(before: Device | undefined, now: Device): readonly ToldEvent[] {
+  if (now.id.startsWith(UNIDENTIFIED)) return [];
+  const told = deviceSentence(before, now);
+  if (told === undefined) return [];
+  return [{ kind: 'devices', device: now.name, value: now.state, from: before?.state, ...toldAs(told) }];
+}
+
+function deviceSentence(before: Device | undefined, { name: device, state, slots, reason }: Device) {
+  if (state === 'blocked' && before?.state !== 'blocked') return sentence('deviceRefused', { device, why: reason });
+  if (before?.state === 'blocked' && state === 'ready') return sentence('deviceTaken', { device });
   if (before === undefined && state !== 'removed')
-    return [
-      {
-        ...common,
-        words: `A new device is there: ${name}${slots.length === 0 ? '' : `, in the slot ${slots.join(', ')}`}.`,
-      },
-    ];
-  return before !== undefined && state === 'removed' && before.state !== 'removed'
-    ? [{ ...common, words: `The device ${name} is in no slot any more.` }]
-    : [];
+    return slots.length === 0
+      ? sentence('deviceNew', { device })
+      : sentence('deviceNewIn', { device, slots: slots.join(', ') });
+  const isGone = before !== undefined && state === 'removed' && before.state !== 'removed';
+  return isGone ? sentence('deviceInNoSlot', { device }) : undefined;
 }
 
 function byId(devices: readonly Device[]): ReadonlyMap<string, Device> {

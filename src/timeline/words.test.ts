@@ -7,6 +7,8 @@ import { outputDoor } from '../../test/support/told-outputs.ts';
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import { valueWord } from '../host/value-word.ts';
 import type { LinkStatus } from '../link/link-words.ts';
+import { spanWords } from '../names/duration.ts';
+import { sentence } from '../names/sentences.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { Listeners } from '../values/listeners.ts';
@@ -15,7 +17,7 @@ import { namedOutput } from './named.ts';
 import { tellersOf } from './tellers.ts';
 import { type WatchedAgent, watchAgent } from './watch-agent.ts';
 import { outputEvents } from './watch-outputs.ts';
-import { configEvents, configFaultEvent, spanWords, updateEvents } from './words.ts';
+import { configEvents, configFaultEvent, updateEvents } from './words.ts';
 
 const { signal } = new AbortController();
 
@@ -285,11 +287,12 @@ it('listens to the contact, and says for how long it was lost', async () => {
     sinceMs: clock.monotonicMs(),
     reason: 'unavailable',
     problem: 'it does not answer',
-    remedy: 'wait',
+    sentence: sentence('contactFault', { problem: 'it does not answer', remedy: 'wait' }),
   } as const;
   contact.tell(lost);
   await clock.advance(60_000);
-  contact.tell({ ...lost, reason: 'no-network', problem: 'no network' });
+  const none = sentence('contactFault', { problem: 'no network', remedy: 'wait' });
+  contact.tell({ ...lost, reason: 'no-network', sentence: none });
   await clock.advance(30_000);
   contact.tell({ state: 'reached', sinceMs: clock.monotonicMs() });
   expect(words()).toEqual([

@@ -8,7 +8,9 @@ import { OUTPUTS_FORMAT, OutputFile } from '../../src/actuators/output-file.ts';
 import type { RuleWords } from '../../src/actuators/priority-slots.ts';
 import { PulseMarks } from '../../src/actuators/pulse-marks.ts';
 import type { RuleEvent } from '../../src/actuators/rule-event.ts';
+import type { Sentence } from '../../src/errors/sentence.ts';
 import type { Log } from '../../src/host/log.ts';
+import { english } from '../../src/names/sentences.ts';
 import { StateFile } from '../../src/store/state-file.ts';
 import { FakeActuator } from './fake-actuator.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -29,7 +31,7 @@ export class ActuatorBench {
   rules: ReadonlyMap<string, readonly RuleWords[]> = new Map();
   readonly events: RuleEvent[] = [];
   /** Beside the events. */
-  onRule: (event: RuleEvent, instead?: string) => void = () => {};
+  onRule: (event: RuleEvent, instead?: Sentence) => void = () => {};
   #control: ActuatorControl | undefined;
 
   get control(): ActuatorControl {
@@ -70,12 +72,13 @@ export class ActuatorBench {
         locked: () => this.locked,
         rules: this.rules,
         onRule: (event, instead) => {
-          this.events.push(event);
+          const { told: _told, ...edge } = event;
+          this.events.push(edge);
           this.onRule(event, instead);
         },
         clock,
         log,
-        onAlarm: (actuator, message) => this.alarms.push([actuator, message]),
+        onAlarm: (actuator, told) => this.alarms.push([actuator, told && english(told)]),
       },
       never,
     );

@@ -23,7 +23,7 @@ import { operationsOf } from '../../src/operations/operation-table.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import type { Checkpoint } from '../../src/rpc/rpc-executor.ts';
 import { RpcService } from '../../src/rpc/rpc-service.ts';
-import type { AgentStatus } from '../../src/status/shape/agent-status.ts';
+import type { ToldStatus } from '../../src/status/shape/agent-status.ts';
 
 export interface RemoteAgentOptions {
   readonly platformUrl: string;
@@ -99,7 +99,7 @@ const rpc = await RpcService.open({
   methods: operationsOf({
     // Nothing of the agent but its actuators is asked for.
     status: {
-      status: () => ({}) as AgentStatus,
+      status: () => ({}) as ToldStatus,
       shown: (sensors) => sensors,
       diagnose: async () => ({ text: 'x'.repeat(200_000) }),
     },

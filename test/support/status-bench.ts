@@ -143,6 +143,7 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
     timeSynchronised: true,
     lockedOut: false,
     alerts: [],
+    sentences: {},
     alarms: [],
     adapted: { renamed: 0, retimed: 0, asText: 0 },
     writes: {

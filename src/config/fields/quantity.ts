@@ -1,5 +1,9 @@
 /** Amounts with a unit, as people write them in YAML: `10s`, `1h30m`, `64MB`, `200kB/s`, `50/s`, `1kHz`. */
 
+import { MS_OF } from '../../names/duration.ts';
+
+export { formatDuration } from '../../names/duration.ts';
+
 /** The unit of a parsed amount, in the form in which it ends a field's name: `period: 10s` becomes `periodMs: 10000`. */
 export type QuantityUnit = 'Ms' | 'Bytes' | 'BytesPerS' | 'PerS' | 'Hz';
 
@@ -13,7 +17,6 @@ export class Quantity<U extends QuantityUnit> {
   }
 }
 
-const MS_OF: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const BYTES_OF: Readonly<Record<string, number>> = {
   B: 1,
   kB: 1e3,
@@ -73,19 +76,6 @@ const PARSERS: Readonly<Record<QuantityUnit, (text: string) => number | undefine
 /** Amount of a text in a unit; undefined for what is none, and for a unit that there is not. */
 export function parseQuantity(unit: string, text: string): number | undefined {
   return Object.hasOwn(PARSERS, unit) ? PARSERS[unit as QuantityUnit](text) : undefined;
-}
-
-/** A duration as a person would write it, for messages: 90000 → `1m30s`. */
-export function formatDuration(ms: number): string {
-  if (ms === 0) return '0s';
-  let rest = ms;
-  let text = '';
-  for (const [unit, size] of Object.entries(MS_OF).reverse()) {
-    const count = unit === 'ms' ? rest : Math.floor(rest / size);
-    if (count > 0) text += `${count}${unit}`;
-    rest -= count * size;
-  }
-  return text;
 }
 
 /** A size in the largest decimal unit that keeps it readable: 64000000 → `64MB`. */

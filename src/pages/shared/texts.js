@@ -21,9 +21,17 @@ export function say(id, values) {
   return typeof text === 'function' ? text(values) : text;
 }
 
-/** Words of the agent, marked as English where the page is not. */
-export function told(text) {
-  return agentLanguage === undefined || text === undefined || text === '' ? text : foreign(text);
+/** Looks for words of the agent in the page's language. */
+let inLanguage = () => undefined;
+
+export function tellBy(look) {
+  inLanguage = look;
+}
+
+/** Words of the agent in the page's language, else marked as English. @param sentence of which they are made; default: that of the status. */
+export function told(text, sentence) {
+  if (agentLanguage === undefined || text === undefined || text === '') return text;
+  return inLanguage(text, sentence) ?? foreign(text);
 }
 
 /** Nodes of a text: what is marked becomes an element. */

@@ -1,6 +1,7 @@
 /** Joins the status page: the stream on one side, the sections on the other; says when there is no contact, and asks for the PIN when one is needed. */
 import { byId, setText } from '../shared/dom.js';
 import { preparePlot } from '../shared/plot.js';
+import { learnSentences } from '../shared/sentences.js';
 import { prepareTexts, say } from '../shared/texts.js';
 import { duration, parse } from '../shared/words.js';
 import { renderAttention } from './attention.js';
@@ -67,6 +68,7 @@ function take({ kind, data }) {
 }
 
 function render(view) {
+  learnSentences(view);
   if (isLost) {
     isLost = false;
     document.body.classList.remove('offline');

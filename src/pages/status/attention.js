@@ -1,6 +1,6 @@
 /** Troubles, which come first on the page: alarms with their limits and what they move, the lockout, and things that a person should know of. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
-import { agentLanguage, say } from '../shared/texts.js';
+import { say, told } from '../shared/texts.js';
 import { called, duration, instant, limitOf, nameOfAlarm, shown } from '../shared/words.js';
 import { mayControl } from './facts.js';
 import { ask, sayAnswer } from './switching.js';
@@ -20,7 +20,7 @@ export function renderAttention(view) {
   });
   keepList(byId('alert-list'), alerts, {
     keyOf: (text) => text,
-    make: (text) => el('li', { class: 'notice warn', lang: agentLanguage }, text),
+    make: (text) => el('li', { class: 'notice warn' }, told(text)),
   });
 }
 

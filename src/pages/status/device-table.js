@@ -1,7 +1,7 @@
 /** Attached devices from ten on: a line each, worst first, with search and sort; a line that is opened shows the device's readings and outputs. */
 import { byId, el, keepList, setText } from '../shared/dom.js';
 import { named } from '../shared/forms.js';
-import { agentLanguage, say, told } from '../shared/texts.js';
+import { say, told } from '../shared/texts.js';
 import { ago, count, duration, shown } from '../shared/words.js';
 import { devicesOf, isTable, thingsOf, titleOf } from './cards.js';
 import { keepOutputs } from './outputs.js';
@@ -115,7 +115,7 @@ function makeLine(one) {
   };
   more.firstChild.append(
     el('p', { class: 'words' }),
-    el('p', { class: 'remedy quiet', lang: agentLanguage }),
+    el('p', { class: 'remedy quiet' }),
     el('div', { class: 'outputs' }),
     el('div', { class: 'cards' }),
   );
@@ -164,7 +164,7 @@ function updateLine(body, one, view) {
       : `, ${say('forTime', { time: duration((nowMs - device.sinceMs) / 1000) })}`;
   const prefix = title === name ? '' : `${named(name)}: `;
   setText(more.querySelector('.words'), device === undefined ? '' : `${prefix}${told(device.words)}${since}`);
-  setText(more.querySelector('.remedy'), device?.remedy ?? '');
+  setText(more.querySelector('.remedy'), told(device?.remedy) ?? '');
   keepOutputs(more.querySelector('.outputs'), outputs, view);
   keepCards(more.querySelector('.cards'), thingsOf(sensors), view);
 }

@@ -27,11 +27,15 @@ async function run() {
 function show({ findings, good }) {
   setText(byId('doctor-state'), say('doctorGood', { good: good.length, found: findings.length }));
   byId('doctor-list').replaceChildren(
-    ...findings.map(({ title, verdict, reason, remedy = '' }) =>
+    ...findings.map(({ id, title, verdict, reason, remedy = '' }) =>
       el(
         'li',
         {},
-        el('strong', { class: CLASSES[verdict] }, `${told(title)}: ${WORDS[verdict] ?? verdict}. `),
+        el(
+          'strong',
+          { class: CLASSES[verdict] },
+          `${told(title, { id: 'checkTitle', values: { check: id, title } })}: ${WORDS[verdict] ?? verdict}. `,
+        ),
         el('span', { lang: agentLanguage }, reason),
         ' ',
         el('span', { class: 'quiet', lang: agentLanguage }, remedy),

@@ -3,7 +3,7 @@ import { classOf } from '../names/classes.js';
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { named } from '../shared/forms.js';
 import { drawIcon } from '../shared/icon.js';
-import { agentLanguage, say, told } from '../shared/texts.js';
+import { say, told } from '../shared/texts.js';
 import { called, duration, shown } from '../shared/words.js';
 import { devicesOf, isTable, titleOf } from './cards.js';
 import { loadFacts, mayControl, outputWords } from './facts.js';
@@ -54,8 +54,8 @@ function makeOutput({ name, label, kind, class: of }) {
       el('span', { class: 'control' }),
     ),
     el('p', { class: 'of quiet' }),
-    el('p', { class: 'fault bad', lang: agentLanguage }),
-    el('p', { class: 'why quiet', lang: agentLanguage }),
+    el('p', { class: 'fault bad' }),
+    el('p', { class: 'why quiet' }),
     el('div', { class: 'row held', hidden: true }),
     el('p', { class: 'said', role: 'status' }),
     el(
@@ -81,8 +81,8 @@ function updateOutput(tile, output, device) {
   setText(tile.querySelector('.state'), words(value));
   tile.classList.toggle('on', value === true);
   setText(tile.querySelector('.of'), device === undefined ? '' : named(device));
-  setText(tile.querySelector('.fault'), fault ?? '');
-  setText(tile.querySelector('.why'), why ?? '');
+  setText(tile.querySelector('.fault'), told(fault) ?? '');
+  setText(tile.querySelector('.why'), told(why) ?? '');
   updateControls(tile, { ...output, title: called({ label, key: name }) });
   keepList(tile.querySelector('tbody'), slots, {
     keyOf: ({ slot, rule = '', label: ruleLabel = '' }) => `${slot} ${rule} ${ruleLabel}`,

@@ -5,7 +5,7 @@ import { named } from '../shared/forms.js';
 import { drawIcon } from '../shared/icon.js';
 import { addToPlot, showPlot } from '../shared/plot.js';
 import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
-import { agentLanguage, say, told } from '../shared/texts.js';
+import { say, told } from '../shared/texts.js';
 import { ago, called, duration, instant, shownPieces } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
 import { cardsOf, isMachine } from './cards.js';
@@ -73,7 +73,7 @@ function makeCard({ title }) {
     'div',
     { class: 'sensor' },
     el('div', { class: 'head', hidden: title === undefined }, el('h3', {}), el('p', { class: 'state' })),
-    el('p', { class: 'remedy quiet', lang: agentLanguage, hidden: true }),
+    el('p', { class: 'remedy quiet', hidden: true }),
     el('ul', { class: 'faults plain' }),
     el('div', { class: 'list' }),
   );
@@ -91,7 +91,7 @@ function updateCard(card, { title, sensors, device }, view) {
   setText(state, words);
   state.className = `state ${className}`;
   const remedy = card.querySelector('.remedy');
-  setText(remedy, device?.remedy ?? '');
+  setText(remedy, told(device?.remedy) ?? '');
   remedy.hidden = device?.remedy === undefined;
   keepList(card.querySelector('.faults'), failing, {
     keyOf: ({ name }) => name,

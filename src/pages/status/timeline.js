@@ -1,7 +1,8 @@
 /** Events of the agent, the newest first: by day, by kind, with their facts behind each. Nothing is asked for while it is folded, or nothing is new. */
 import { byId, el, keepFacts, keepList, setText } from '../shared/dom.js';
+import { unmarked } from '../shared/forms.js';
 import { csvOf, saveText } from '../shared/save.js';
-import { agentLanguage, say } from '../shared/texts.js';
+import { say, told } from '../shared/texts.js';
 import { dayOf, plain, timeOfDay } from '../shared/words.js';
 
 /** Sign and name of each kind: never colour alone. */
@@ -122,11 +123,13 @@ function show() {
 
 function isFound(event) {
   const text = byId('happened-search').value.trim().toLowerCase();
-  return text === '' || Object.values(event).join(' ').toLowerCase().includes(text);
+  const { words, sentence, ...facts } = event;
+  const shown = [words, unmarked(told(words, sentence)), ...Object.values(facts)].join(' ');
+  return text === '' || shown.toLowerCase().includes(text);
 }
 
 function makeEvent(event) {
-  const { ts, unsure, kind, words } = event;
+  const { ts, unsure, kind, words, sentence } = event;
   const [sign, name] = KINDS[kind] ?? ['·', kind];
   const time = `${timeOfDay(ts)}${unsure === true ? ' ~' : ''}`;
   const facts = el('dl', {});
@@ -138,7 +141,7 @@ function makeEvent(event) {
       {},
       el('time', { class: 'figure', datetime: new Date(ts).toISOString() }, time),
       el('span', { class: kind === 'alarm' ? 'sign bad' : 'sign', 'aria-hidden': 'true' }, sign),
-      el('span', {}, el('span', { class: 'visually-hidden' }, `${name}: `), el('bdi', { lang: agentLanguage }, words)),
+      el('span', {}, el('span', { class: 'visually-hidden' }, `${name}: `), el('bdi', {}, told(words, sentence))),
     ),
     facts,
   );

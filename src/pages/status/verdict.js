@@ -1,4 +1,5 @@
 /** Is it working? One state and one sentence, from the whole status. */
+import { foreign } from '../shared/forms.js';
 import { say, told } from '../shared/texts.js';
 import { ago, called, duration, limitOf, nameOfAlarm, percent } from '../shared/words.js';
 
@@ -28,7 +29,7 @@ export function verdictOf(view) {
   if (outbox.fault !== undefined) return verdict('bad', say('diskFault', { fault: told(outbox.fault) }));
   if (alarms.length > 0) return verdict('bad', alarmWords(alarms));
   if (platform.verdict === 'fault')
-    return verdict('bad', say('platformFault', { words: told(sentence(platform.words)) }));
+    return verdict('bad', say('platformFault', { words: sentence(told(platform.words)) }));
   const step = UPDATE_WORDS[firmware.state];
   if (step !== undefined) {
     const share = firmware.progressPercent === undefined ? undefined : percent(firmware.progressPercent);
@@ -37,7 +38,7 @@ export function verdictOf(view) {
   if (platform.verdict === 'waiting') {
     if (nowMs - startedAtMs < STARTING_MS) return verdict('starting', say('starting'));
     const room = outbox.hoursThatFit === undefined ? undefined : duration(outbox.hoursThatFit * 3600);
-    return verdict('warn', say('platformWaits', { words: told(sentence(platform.words)), room }));
+    return verdict('warn', say('platformWaits', { words: sentence(told(platform.words)), room }));
   }
   if (failing.length > 0) return verdict('warn', say('failing', { failing: failing.length, sensors: sensors.length }));
   if (lockedOut) return verdict('warn', say('workingLocked'));
@@ -56,6 +57,8 @@ function alarmWords([first, ...others]) {
 
 export const MARKS = { good: '✓', warn: '!', bad: '✕', starting: '…' };
 
+/** Begins words with a capital, English ones behind their mark; a name stays as it is. */
 function sentence(words) {
-  return `${words[0].toUpperCase()}${words.slice(1)}`;
+  const at = words[0] === foreign('')[0] ? 1 : 0;
+  return `${words.slice(0, at)}${words.charAt(at).toUpperCase()}${words.slice(at + 1)}`;
 }

@@ -1,9 +1,10 @@
 /** Parts that drivers of small I2C chips share: the bus they open and give back, and numbers rounded to what the chip resolves. */
 import { addressInWords, type I2cBus } from '../../hardware/i2c-port.ts';
+import { sentence } from '../../names/sentences.ts';
+import { toldError } from '../../names/told-error.ts';
 import { type Outcome, sorted } from './outcome.ts';
 import type { Refusal, Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
-import { sensorFault } from './sensor-fault.ts';
 
 export interface I2cPlace {
   readonly name: string;
@@ -57,5 +58,9 @@ export function signed16(word: number): number {
 }
 
 export function wrongChip(place: I2cPlace, bus: I2cBus, wanted: string, found: string): Error {
-  return sensorFault('wrong-chip', `${addressInWords(place.address)} on ${bus.name} is no ${wanted}: ${found}`);
+  return toldError(
+    'sensors/wrong-chip',
+    sentence('wrongChip', { address: addressInWords(place.address), bus: bus.name, wanted, found }),
+    { recovery: 'retry' },
+  );
 }

@@ -1,5 +1,6 @@
 /** Status of a running agent: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
 import type { ShownSlot } from '../../actuators/output-reason.ts';
+import type { Sentence } from '../../errors/sentence.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { LinkStatus } from '../../link/link-words.ts';
 import type { OutboxStatus } from '../../outbox/outbox.ts';
@@ -46,6 +47,12 @@ export interface AgentStatus {
   readonly alerts: readonly string[];
 }
 
+/** A status for a door that speaks another language as well. */
+export interface ToldStatus extends AgentStatus {
+  /** Sentences of the words in it, by their English. */
+  readonly sentences: Readonly<Record<string, Sentence>>;
+}
+
 /** The status page, for people. */
 export interface PagePlace {
   readonly url: string;
@@ -53,7 +60,7 @@ export interface PagePlace {
   readonly fingerprint?: string;
 }
 
-export interface ConnectionStatus extends UploadState {
+export interface ConnectionStatus extends Omit<UploadState, 'sentence'> {
   readonly sentBytes: number;
   readonly receivedBytes: number;
 }

@@ -1,5 +1,7 @@
 /** Status of attached devices, and the one sentence about each of them: command line, doctor, alerts and page all say it in these words. */
-import type { ConnectionStatus } from './agent-status.ts';
+import type { Sentence } from '../../errors/sentence.ts';
+import { english, type Say, sentence } from '../../names/sentences.ts';
+import type { UploadState } from '../../telemetry/uploader.ts';
 
 /** `removed`: in no slot any more, as `goneBy` says; what it still holds is delivered. */
 export const DEVICE_STATES = ['blocked', 'unidentified', 'provisioning', 'removed', 'ready'] as const;
@@ -71,103 +73,98 @@ const MAX_ALERTS = 5;
 const BY_URGENCY: readonly DeviceVerdict['verdict'][] = ['fault', 'waiting', 'good'];
 
 /** Tells how one device is, without its name and without times, so that the sentence stays while the state does. */
-export function deviceVerdict(
-  device: Pick<
-    DeviceStatus,
-    'name' | 'state' | 'reason' | 'heldEntries' | 'isBehind' | 'goneBy' | 'lastAcceptedAtMs' | 'tokenIn' | 'sharesWith'
-  >,
-): DeviceVerdict {
-  const { state, heldEntries, lastAcceptedAtMs } = device;
-  const reason = device.reason?.slice(0, MAX_REASON_LENGTH);
-  const because = reason === undefined ? '' : `: ${reason}`;
-  const held = heldEntries === 0 ? '' : `, ${counted(heldEntries, 'entry waits', 'entries wait')}`;
+export function deviceVerdict(device: JudgedDevice, say: Say = english): DeviceVerdict {
+  const { verdict, words, remedy } = judge(device);
+  return { verdict, words: say(words), remedy: remedy && say(remedy) };
+}
+
+type JudgedDevice = Pick<
+  DeviceStatus,
+  'name' | 'state' | 'reason' | 'heldEntries' | 'isBehind' | 'goneBy' | 'lastAcceptedAtMs' | 'tokenIn' | 'sharesWith'
+>;
+
+interface Judged extends Pick<DeviceVerdict, 'verdict'> {
+  readonly words: Sentence;
+  readonly remedy?: Sentence;
+}
+
+function judge(device: JudgedDevice): Judged {
+  const { name, state, heldEntries: held, lastAcceptedAtMs } = device;
+  const why = device.reason?.slice(0, MAX_REASON_LENGTH);
   if (device.sharesWith !== undefined)
     return {
       verdict: 'fault',
-      words: `reads the same serial number as ${device.sharesWith}${held}: its entries are kept`,
-      remedy: 'give the two slots different addresses, or take one of them out of the configuration',
+      words: sentence('deviceShared', { other: device.sharesWith, held }),
+      remedy: sentence('deviceSharedRemedy'),
     };
   switch (state) {
     case 'unidentified':
-      if (reason !== undefined)
+      if (why !== undefined)
         return {
           verdict: 'waiting',
-          words: `${reason}${held}`,
-          remedy: 'take the slot out of the configuration, or fill it again',
+          words: sentence('deviceWaits', { why, held }),
+          remedy: sentence('deviceWaitsRemedy'),
         };
       return {
         verdict: 'waiting',
-        words: `its serial number is not known yet${held}`,
-        remedy:
-          'see that the thing answers (turnstone sensors), and that devices.serialNumber names its register and pattern',
+        words: sentence('deviceUnidentified', { held }),
+        remedy: sentence('deviceUnidentifiedRemedy'),
       };
     case 'provisioning':
       return {
         verdict: 'waiting',
-        words: `the platform has not given it a token yet${held}${because}`,
-        remedy: 'it is tried again; look at the provisioning key',
+        words: sentence('deviceWithoutToken', { held, why }),
+        remedy: sentence('deviceWithoutTokenRemedy'),
       };
     case 'blocked':
       return {
         verdict: 'fault',
-        words: `blocked${held}: ${reason ?? 'the platform refuses its token'}`,
+        words: sentence('deviceBlocked', { held, why: why ?? sentence('tokenRefused') }),
         remedy: remedyOfBlocked(device),
       };
     case 'removed':
-      return heldEntries === 0 && reason === undefined
-        ? { verdict: 'good', words: `${goneWords(device)}, nothing waits` }
+      return held === 0 && why === undefined
+        ? { verdict: 'good', words: sentence('deviceGoneWhole', { gone: goneSentence(device) }) }
         : {
             verdict: 'waiting',
-            words: `${goneWords(device)}${held}${because}`,
-            remedy: remedyOfRemoved(device.name),
+            words: sentence('deviceGone', { gone: goneSentence(device), held, why }),
+            remedy: sentence('deviceGoneRemedy', { typed: shellWord(name) }),
           };
     case 'ready':
-      if (reason !== undefined) return { verdict: 'waiting', words: `its entries are kept${held}${because}` };
-      if (device.isBehind === true) return { verdict: 'waiting', words: `its entries are late${held}` };
+      if (why !== undefined) return { verdict: 'waiting', words: sentence('deviceKept', { held, why }) };
+      if (device.isBehind === true) return { verdict: 'waiting', words: sentence('deviceLate', { held }) };
       return {
         verdict: 'good',
-        words: lastAcceptedAtMs === undefined ? 'ready, nothing was delivered yet' : `up to date${held}`,
+        words: lastAcceptedAtMs === undefined ? sentence('deviceReady') : sentence('deviceUpToDate', { held }),
       };
   }
 }
 
-function goneWords({ goneBy }: Pick<DeviceStatus, 'goneBy'>): string {
-  if (goneBy === 'move') return 'went to another gateway';
-  return goneBy === 'swap' ? 'swapped for another device' : 'taken out of the configuration';
+function goneSentence({ goneBy }: Pick<DeviceStatus, 'goneBy'>): Sentence {
+  if (goneBy === 'move') return sentence('goneByMove');
+  return sentence(goneBy === 'swap' ? 'goneBySwap' : 'goneByConfig');
 }
 
-function remedyOfBlocked({ name, tokenIn }: Pick<DeviceStatus, 'name' | 'tokenIn'>): string {
-  const shown = shellWord(name);
-  if (tokenIn === 'missing-file') return 'put the file there that its entry of devices: names';
-  if (tokenIn === 'file')
-    return (
-      `restore the device ${shown} at the platform, or correct the token that its entry of devices: holds or names and restart the ` +
-      `agent; for a new token that the platform has, turnstone devices rotate ${shown}`
-    );
-  return (
-    `enter the token that the platform has for it (turnstone devices rotate ${shown}), or, when it was deleted there, ` +
-    `turnstone devices remove ${shown}, which makes it anew if it stands in the configuration`
-  );
+function remedyOfBlocked({ name, tokenIn }: Pick<DeviceStatus, 'name' | 'tokenIn'>): Sentence {
+  const typed = shellWord(name);
+  if (tokenIn === 'missing-file') return sentence('deviceFileMissing');
+  return sentence(tokenIn === 'file' ? 'deviceTokenInFile' : 'deviceBlockedRemedy', { typed });
 }
 
-function remedyOfRemoved(name: string): string {
-  return `wait, or give up what it holds: turnstone devices remove ${shellWord(name)}`;
-}
-
-export function toldDevice(device: DeviceStatus): ToldDevice {
+export function toldDevice(device: DeviceStatus, say: Say = english): ToldDevice {
   const { reason, ...known } = device;
   return {
     ...known,
     reason: reason?.slice(0, MAX_REASON_LENGTH),
-    ...deviceVerdict(device),
+    ...deviceVerdict(device, say),
   };
 }
 
 /** Every device with its sentence, worst first, those of one urgency in the order in which they came. */
-export function toldDevices(devices: readonly DeviceStatus[]): readonly ToldDevice[] {
+export function toldDevices(devices: readonly DeviceStatus[], say: Say = english): readonly ToldDevice[] {
   const urgency = ({ verdict, state }: ToldDevice): number =>
     BY_URGENCY.indexOf(verdict) * DEVICE_STATES.length + DEVICE_STATES.indexOf(state);
-  return devices.map(toldDevice).sort((a, b) => urgency(a) - urgency(b));
+  return devices.map((device) => toldDevice(device, say)).sort((a, b) => urgency(a) - urgency(b));
 }
 
 /** Counts of the outbox that attached devices share, with the places of those that are held. */
@@ -184,12 +181,13 @@ export interface SharedOutbox {
   readonly hoursThatFit?: number;
   /** Present while the disk takes no entries there: the system's code. */
   readonly fault?: string;
-  readonly connection: Pick<ConnectionStatus, 'state' | 'reason'>;
+  readonly connection: Pick<UploadState, 'state' | 'reason' | 'sentence'>;
 }
 
 export function devicesSummary(
   devices: readonly DeviceStatus[],
   shared?: Pick<SharedOutbox, 'waitingEntries' | 'lostEntries'>,
+  say: Say = english,
 ): DevicesSummary {
   const sum = (what: 'heldEntries' | 'acceptedEntries'): number =>
     devices.reduce((all, device) => all + device[what], 0);
@@ -207,9 +205,9 @@ export function devicesSummary(
   };
   return {
     ...counts,
-    words: devicesText(counts),
+    words: say(devicesSentence(counts)),
     list: firstThatFit(
-      toldDevices(devices).slice(0, devices.length > MAX_TOLD ? MAX_OF_MANY : MAX_TOLD),
+      toldDevices(devices, say).slice(0, devices.length > MAX_TOLD ? MAX_OF_MANY : MAX_TOLD),
       MAX_TOLD_BYTES,
     ),
   };
@@ -224,36 +222,38 @@ function firstThatFit(devices: readonly ToldDevice[], maxBytes: number): readonl
 }
 
 /** `12: 1 blocked, 11 ready`. */
-function devicesText({
+function devicesSentence({
   total,
   byState,
   heldEntries,
   lostEntries = 0,
-}: Omit<DevicesSummary, 'words' | 'list' | 'acceptedEntries'>): string {
-  const lost =
-    lostEntries === 0 ? '' : `; ${counted(lostEntries, 'entry was', 'entries were')} lost, as the disk had no room`;
-  const states = DEVICE_STATES.filter((state) => byState[state] > 0).map((state) => `${byState[state]} ${state}`);
-  return `${total}: ${states.join(', ')}${heldEntries === 0 ? '' : `; ${counted(heldEntries, 'entry waits', 'entries wait')}`}${lost}`;
+}: Omit<DevicesSummary, 'words' | 'list' | 'acceptedEntries'>): Sentence {
+  const all = DEVICE_STATES.filter((state) => byState[state] > 0).map((state) =>
+    sentence('devicesInState', { state, count: byState[state] }),
+  );
+  return sentence('devicesAll', {
+    total,
+    states: sentence('enumerated', { all }),
+    held: heldEntries,
+    lost: lostEntries,
+  });
 }
 
 /** Alerts about devices that a person has to look after, without counts, so that each stays as it is; of many faults the first few. */
-export function deviceAlerts({ list, byState }: Pick<DevicesSummary, 'list' | 'byState'>): readonly string[] {
+export function deviceAlerts(
+  { list, byState }: Pick<DevicesSummary, 'list' | 'byState'>,
+  say: Say = english,
+): readonly string[] {
   const faults = list.filter(({ verdict }) => verdict === 'fault').slice(0, MAX_ALERTS);
   const others = byState.blocked - faults.length;
   return [
-    ...faults.map((device) => `device ${device.name}: ${withRemedy(deviceVerdict({ ...device, heldEntries: 0 }))}`),
-    ...(others > 0
-      ? [`${counted(others, 'more device is', 'more devices are')} blocked: turnstone devices tells which`]
-      : []),
+    ...faults.map((device) => {
+      const { words, remedy } = judge({ ...device, heldEntries: 0 });
+      const all = [words, remedy].filter((one) => one !== undefined);
+      return say(sentence('deviceAlert', { device: device.name, is: sentence('several', { all }) }));
+    }),
+    ...(others > 0 ? [say(sentence('moreBlocked', { count: others }))] : []),
   ];
-}
-
-function withRemedy({ words, remedy }: DeviceVerdict): string {
-  return remedy === undefined ? words : `${words}; ${remedy}`;
-}
-
-function counted(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`;
 }
 
 /** A name as it can be typed. */

@@ -3,9 +3,11 @@
  * (quarantine.ts, and the outbox's dead-letter queue), or to nothing. What the client itself cannot send is rejected at once; no platform would
  * make a difference.
  */
+import type { Sentence } from '../../errors/sentence.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Log } from '../../host/log.ts';
+import { sentence } from '../../names/sentences.ts';
 import type { BatchLimits, EntryColumns, Outbox, OutboxBatch, ResolvedEntry } from '../../outbox/outbox.ts';
 import type { UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
 import {
@@ -77,9 +79,9 @@ export class UploadJudge {
   }
 
   /** Entries that wait out of their lanes, in words; undefined when there are none. */
-  waitsAlone(): string | undefined {
+  waitsAlone(): Sentence | undefined {
     const count = this.quarantine.size + (this.#deps.outbox.deadLetters?.size ?? 0);
-    return count === 0 ? undefined : `${count} entries that the platform did not take are tried again later`;
+    return count === 0 ? undefined : sentence('entriesTriedLater', { count });
   }
 
   /** Limits of the next batch, within those that are configured. */

@@ -1,6 +1,8 @@
 /** How long the uploader waits after an answer that took nothing, and what it says meanwhile. */
+import type { Told } from '../../errors/sentence.ts';
 import { Backoff } from '../../host/backoff.ts';
 import type { Clock } from '../../host/clock.ts';
+import { sentence } from '../../names/sentences.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
 
 export type FailingAnswer = Exclude<UploadAnswer, { readonly kind: 'accepted' }>;
@@ -68,20 +70,20 @@ export function isAboutContact(answer: FailingAnswer): boolean {
   return answer.kind === 'portal' || (answer.kind === 'unauthorised' && answer.status !== 0);
 }
 
-export function reasonFor(answer: FailingAnswer): string {
+export function reasonFor(answer: FailingAnswer): Told {
   // Nobody was asked: the agent itself holds back, and says why.
   if ('text' in answer && answer.status === 0) return answer.text;
   switch (answer.kind) {
     case 'portal':
-      return `something between here and the platform answers in its place (status ${answer.status}): a login page or a proxy`;
+      return sentence('uploadPortal', { status: answer.status });
     case 'unauthorised':
-      return `the platform does not know this device (status ${answer.status}): check the access token`;
+      return sentence('uploadUnknown', { status: answer.status });
     case 'busy':
       return answer.status === undefined
-        ? `the platform is not reached: ${answer.text}`
-        : `the platform is busy (status ${answer.status})`;
+        ? sentence('uploadNotReached', { why: answer.text })
+        : sentence('uploadBusy', { status: answer.status });
     case 'too-large':
     case 'refused':
-      return `the platform refuses (status ${answer.status})`;
+      return sentence('uploadRefused', { status: answer.status });
   }
 }

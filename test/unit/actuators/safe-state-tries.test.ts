@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorSlot, type Movement } from '../../../src/actuators/actuator-slot.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { SafeStates, stopValue } from '../../../src/actuators/safe-states.ts';
+import { english } from '../../../src/names/sentences.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -52,7 +53,7 @@ beforeEach(() => {
       if (refusal !== undefined) throw refusal;
       await one.move(movement, never);
     },
-    onAlarm: (actuator, message) => alarms.push([actuator, message]),
+    onAlarm: (actuator, told) => alarms.push([actuator, told && english(told)]),
   });
   slot = pin('pin');
 });

@@ -1,6 +1,7 @@
 /** How long nothing is sent after an answer that took nothing, and in which words that is told. */
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../../src/host/clock.ts';
+import { english } from '../../../../src/names/sentences.ts';
 import { type FailingAnswer, reasonFor, UploadWaits } from '../../../../src/telemetry/answers/upload-waits.ts';
 
 const BUSY: FailingAnswer = { kind: 'busy', status: 503, text: '' };
@@ -58,16 +59,16 @@ it('does not wait as others do', () => {
 });
 
 it('says what is the matter', () => {
-  expect(reasonFor({ kind: 'busy', text: 'connect ECONNREFUSED' })).toBe(
+  expect(english(reasonFor({ kind: 'busy', text: 'connect ECONNREFUSED' }))).toBe(
     'the platform is not reached: connect ECONNREFUSED',
   );
-  expect(reasonFor(BUSY)).toBe('the platform is busy (status 503)');
-  expect(reasonFor({ kind: 'unauthorised', status: 0, text: 'its claim is not known yet' })).toBe(
+  expect(english(reasonFor(BUSY))).toBe('the platform is busy (status 503)');
+  expect(english(reasonFor({ kind: 'unauthorised', status: 0, text: 'its claim is not known yet' }))).toBe(
     'its claim is not known yet',
   );
-  expect(reasonFor({ kind: 'unauthorised', status: 401, text: 'Unauthorized' })).toBe(
+  expect(english(reasonFor({ kind: 'unauthorised', status: 401, text: 'Unauthorized' }))).toBe(
     'the platform does not know this device (status 401): check the access token',
   );
-  expect(reasonFor(TOO_LARGE)).toBe('the platform refuses (status 413)');
-  expect(reasonFor({ kind: 'portal', status: 302 })).toMatch(/status 302.*login page or a proxy/);
+  expect(english(reasonFor(TOO_LARGE))).toBe('the platform refuses (status 413)');
+  expect(english(reasonFor({ kind: 'portal', status: 302 }))).toMatch(/status 302.*login page or a proxy/);
 });
