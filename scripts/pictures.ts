@@ -22,7 +22,7 @@ const PHONE = { width: 390, height: 844 };
 /** Until the stream has told twice, and lines are drawn. */
 const DRAWN_AFTER_MS = 2_500;
 /** Terminal and phone, side by side. */
-const MOVING = { width: 960, height: 844 };
+const MOVING = { width: 1080, height: 844 };
 const FRAME_MS = 900;
 /** Quality of the frames, of 100. */
 const QUALITY = '55';
@@ -155,7 +155,7 @@ async function takeMoving(of: Browser): Promise<void> {
 function frameOf(terminal: string, phone: string): string {
   return `<style>
 body { margin: 0; display: grid; grid-template-columns: 1fr 390px; height: 844px; background: #10151b; }
-pre { margin: 0; padding: 16px; font: 13px/1.45 ui-monospace, monospace; color: #d7dde4; white-space: pre-wrap; }
+pre { margin: 0; padding: 16px; font: 11px/1.5 ui-monospace, monospace; color: #d7dde4; white-space: pre-wrap; }
 b, .bold { color: #fff; font-weight: 700; } .dim { color: #9aa5b1; } .good { color: #6fe08f; } .warn { color: #ffc069; } .bad { color: #ff9aa2; }
 </style><body><pre>${terminal}</pre><img src="data:image/png;base64,${phone}" width="390" height="844"></body>`;
 }
