@@ -7,7 +7,7 @@ import { shortStatus } from './short-status.ts';
 
 export interface AskedForStatus {
   readonly status: () => ToldStatus;
-  /** Sensors under the names, in the units and with the places that the platform gets, for a person at the device. */
+  /** Sensors under the names, in the units and with the places that the platform gets. */
   readonly shown: (sensors: AgentStatus['sensors']) => AgentStatus['sensors'];
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
 }
@@ -19,7 +19,8 @@ export const STATUS_OPERATIONS: OperationsOn<AskedForStatus> = {
     askers: ['platform', 'viewer'],
     run: (_params, { asker }) => {
       const { sentences: _untold, ...now } = status();
-      return asker === 'platform' ? shortStatus(now) : { ...now, sensors: shown(now.sensors) };
+      const told = { ...now, sensors: shown(now.sensors) };
+      return asker === 'platform' ? shortStatus(told) : told;
     },
   }),
   diagnose: ({ diagnose }) => ({

@@ -222,7 +222,7 @@ describe('what is told of a method', () => {
 describe('a built-in method', () => {
   it('gives what the agent says', async () => {
     const methods = builtIn();
-    expect(await call(methods, 'getStatus', null)).toEqual({ a: 1 });
+    expect(await call(methods, 'getStatus', null)).toEqual({ a: 1, sensors: [] });
     expect(await call(methods, 'outboxStatus', null)).toEqual({ b: 2 });
     expect(await call(methods, 'diagnose', null)).toEqual({ c: 3 });
     expect(await call(methods, 'readSensor', { name: 'roof' })).toEqual([{ key: 'roof', value: 1 }]);
