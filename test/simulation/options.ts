@@ -207,6 +207,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ),
   ...CONVERSION.map((word) => [`sensors[](modbus).registers.*.${word}`, 'as in keys'] as const),
   ['sensors[](modbus).registers.*.scaleFrom', 'as in keys'],
+  ['sensors[](modbus).registers.*.class', 'as in keys'],
   ['sensors[](serial-line).encoding', 'lines of a world are ASCII: test/field-cases'],
   ...['preset', 'frame', 'fields', 'check', 'requestHex', 'answers'].map(
     (word) =>

@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 const REQUESTS_A_MINUTE = 200;
 /** An upload every ten seconds, two polls in turns, attributes. */
 const OF_A_DEVICE = 15;
-/** To a host that answers nothing good: one in two seconds, sustained for five minutes. */
+/** To a host that answers nothing good: one in two seconds, sustained for five minutes. Each good answer allows one more. */
 const FAILING_IN_FIVE = 150;
 /** Requests of a device that are under way when the platform goes. */
 const UNDER_WAY = 3;
@@ -45,22 +45,34 @@ export class Requests {
 
   #judge(untilMs: number): void {
     const failed = this.#kept.filter((request) => request.failed);
+    const good = this.#kept.filter((request) => !request.failed).map(({ atMs }) => atMs);
     this.#faults.push(
-      ...tooMany(this.#kept, REQUESTS_A_MINUTE + this.attached * OF_A_DEVICE, MINUTE_MS),
-      ...tooMany(failed, FAILING_IN_FIVE + this.attached * UNDER_WAY, 5 * MINUTE_MS).map(
-        (one) => `failing ones: ${one}`,
-      ),
+      ...tooMany(this.#kept, { limit: REQUESTS_A_MINUTE + this.attached * OF_A_DEVICE, withinMs: MINUTE_MS }),
+      ...tooMany(failed, {
+        limit: FAILING_IN_FIVE + this.attached * UNDER_WAY,
+        withinMs: 5 * MINUTE_MS,
+        allowedBy: good,
+      }).map((one) => `failing ones: ${one}`),
     );
     this.#kept = this.#kept.filter(({ atMs }) => atMs >= untilMs);
   }
 }
 
+interface Bound {
+  readonly limit: number;
+  readonly withinMs: number;
+  /** Times, in order, each of which allows one more. */
+  readonly allowedBy?: readonly number[];
+}
+
 /** The first time that there were more than `limit` within `withinMs`, and of what. */
-function tooMany(requests: readonly Request[], limit: number, withinMs: number): string[] {
-  let from = 0;
+function tooMany(requests: readonly Request[], { limit, withinMs, allowedBy = [] }: Bound): string[] {
+  let [from, allowedFrom, allowedTo] = [0, 0, 0];
   for (const [n, { atMs }] of requests.entries()) {
     while ((requests[from]?.atMs ?? 0) < atMs - withinMs) from += 1;
-    if (n - from + 1 <= limit) continue;
+    while ((allowedBy[allowedFrom] ?? Number.POSITIVE_INFINITY) < atMs - withinMs) allowedFrom += 1;
+    while ((allowedBy[allowedTo] ?? Number.POSITIVE_INFINITY) <= atMs) allowedTo += 1;
+    if (n - from + 1 <= limit + allowedTo - allowedFrom) continue;
     const kinds = Map.groupBy(requests.slice(from, n + 1), ({ what }) => what);
     const words = [...kinds].map(([what, ones]) => `${ones.length} ${what}`).join(', ');
     return [`${n - from + 1} in ${withinMs / MINUTE_MS} min before ${(atMs / 1_000).toFixed(3)} s (${words})`];

@@ -19,8 +19,8 @@ export const ATTACHED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a device that is refused by itself loses its part of a window',
     file: 'telemetry/fan-out.ts',
-    old: 'await this.#deps.held.move(part.device, part.rows, reasonFor(answer), signal);',
-    new: 'reasonFor(answer);',
+    old: 'await this.#deps.held.move(part.device, part.rows, english(reasonFor(answer)), signal);',
+    new: 'english(reasonFor(answer));',
     needs: ['attached devices', 'server errors|picky filter|bad line|rate limit'],
   },
   {

@@ -31,7 +31,7 @@ it('are asked for in a few requests, all of which the head names', async () => {
 });
 
 it('are at most 75 kB as they are sent, with the plot', async () => {
-  const files = (await readdir(join(folder, 'status'))).filter((name) => !name.includes('texts-de'));
+  const files = (await readdir(join(folder, 'status'))).filter((name) => !name.includes('-de-'));
   const sizes = await Promise.all([
     ...files.map((name) => sizeOf('status', name)),
     ...['base.css', 'plot.css'].map((name) => sizeOf('shared', name)),
