@@ -1,6 +1,7 @@
 /** Opens the made-up greenhouse on a port, for people who try the page: `npm run greenhouse [-- PORT]`. Ends with Ctrl-C. */
-import { swingingSeries } from './screens/page-states.ts';
+
 import { GREENHOUSE_PIN, Greenhouse } from '../test/support/greenhouse.ts';
+import { swingingSeries } from './screens/page-states.ts';
 
 const site = await Greenhouse.open(Number(process.argv[2] ?? 0));
 site.bench.series = swingingSeries;

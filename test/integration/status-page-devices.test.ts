@@ -84,13 +84,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
     await lines.first().waitFor();
     expect(await lines.count()).toBe(15);
     expect(await lines.first().locator('tr').first().locator('th, td').allTextContents()).toEqual([
-      'gateway-7 meter41',
-      '✕ blocked',
+      '✕gateway-7 meter41',
+      'blocked',
       expect.anything(),
       '312',
       '141 W',
     ]);
-    expect(await lines.nth(1).locator('th').textContent()).toBe('gateway-7 meter0');
+    expect(await lines.nth(1).locator('th').textContent()).toBe('✓gateway-7 meter0');
     await page.getByRole('button', { name: 'Show all 60' }).click();
     await expect.poll(() => lines.count()).toBe(60);
     expect(await watched.violations()).toEqual([]);
@@ -110,14 +110,14 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
       ),
     );
     await page.getByLabel('Sort by').selectOption(by);
-    await expect.poll(() => page.locator('#device-table tbody th').first().textContent()).toBe(first);
+    await expect.poll(() => page.locator('#device-table tbody th bdi').first().textContent()).toBe(first);
   });
 
   it('finds by name, slot, label, sensor or state with the keyboard, and tells how many', async () => {
     const { page } = await open(() =>
       Array.from({ length: 60 }, (_, at) => meter(at, at === 7 ? { state: 'provisioning', label: 'Cellar' } : {})),
     );
-    const shown = () => page.locator('#device-table tbody th').allTextContents();
+    const shown = () => page.locator('#device-table tbody th bdi').allTextContents();
     await page.getByLabel('Find a device by its name, slot or state').focus();
     await page.keyboard.type('METER42');
     await expect.poll(shown).toEqual(['gateway-7 meter42']);

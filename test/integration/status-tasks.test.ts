@@ -53,7 +53,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person with a ph
     await page.getByRole('button', { name: 'Yes, switch' }).tap();
     await page.locator('.actuator.on[data-name=pump] .state', { hasText: 'running' }).waitFor();
     expect(site.asked).toEqual([{ name: 'setActuator', params: { name: 'pump', value: true, for: '2h' } }]);
-    await page.getByRole('button', { name: 'Release Irrigation pump' }).tap();
+    await page.getByRole('button', { name: 'Back to the rules: Irrigation pump' }).tap();
     await page.locator('.actuator:not(.on)[data-name=pump]').waitFor();
   });
 
@@ -75,14 +75,14 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person with a ph
     expect(await pump.locator('.head .state').textContent()).toBe('stopped');
     expect(await pump.locator('.why').textContent()).toBe('off, because of the rule Tank too low');
     await pump.getByText('More', { exact: true }).tap();
-    await pump.getByText('for 90 min').waitFor();
+    await pump.getByText(/since (.*, )?03:0[45]:\d\d, for /).waitFor();
   });
 
   it('reads what happened at night', async () => {
     const page = await open();
     await page.locator('#happened > summary').tap();
     await page.getByText('The agent started again after a power cut.').waitFor();
-    expect(await page.locator('#happened-list .event').count()).toBe(7);
+    expect(await page.locator('#happened-list .event').count()).toBe(6);
   });
 
   it('acknowledges the alarm', async () => {
@@ -107,7 +107,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person with a ph
   it('sees which device waits, as the first line of the table', async () => {
     const page = await open();
     const first = page.locator('#device-table tbody').first();
-    expect(await first.locator('th').textContent()).toBe('Tenant 7');
+    expect(await first.locator('th bdi').textContent()).toBe('Tenant 7');
     expect(await first.locator('.waiting').textContent()).toBe('312');
     expect(await first.locator('.contact').textContent()).toBe('2 h ago');
   });
@@ -115,8 +115,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person with a ph
   it('finds what the line carries this month, and what it will by the end', async () => {
     const page = await open();
     await page.locator('#gateway > summary').tap();
-    await page.getByText('31.2 MB of 50.0 MB').waitFor();
-    await page.locator('#connection dd.warn', { hasText: '56.1 MB' }).waitFor();
+    await page.locator('#connection').getByText('31.2 MB of 50.0 MB').waitFor();
+    await page.locator('#connection dd.warn', { hasText: '56.1 MB: more than is allowed' }).waitFor();
   });
 
   it('finds the secret with which the device is claimed', async () => {
@@ -128,9 +128,6 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person with a ph
 
   it('sees why the update waits, without a tap', async () => {
     const page = await open();
-    await page
-      .getByText('the update to turnstone 1.4.0 waits: someone works on the machine, which is locked out')
-      .first()
-      .waitFor();
+    await page.getByText('the update to turnstone 1.4.0 waits: something attached is being updated').first().waitFor();
   });
 });

@@ -49,7 +49,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
     }));
   const sentences = (page: Page): Promise<string[]> =>
     page.locator('.event summary > span:last-child').allTextContents();
-  const unfold = (page: Page): Promise<void> => page.locator('#happened > summary').click();
+  const unfold = async (page: Page): Promise<void> => {
+    await page.locator('#happened > summary').click();
+    await page.locator('#happened-chosen > summary').click();
+  };
   const saved = async (page: Page, button: string): Promise<string> => {
     const [download] = await Promise.all([
       page.waitForEvent('download'),

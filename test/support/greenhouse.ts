@@ -19,6 +19,10 @@ type Place = 'sensor' | 'key' | 'actuator';
 export const GREENHOUSE_PIN = '471199';
 const DEVICES = 12;
 const HOUR_MS = 3_600_000;
+/** A made-up code of the size of a real one. */
+const CODE = Array.from({ length: 29 }, (_, row) =>
+  Array.from({ length: 29 }, (__, at) => Number((row * 31 + at * 17 + row * at) % 7 < 3)).join(''),
+);
 const LIMITS = {} as PageFacts['outputs'][string]['limits'];
 const ON_OFF = { valueType: 'boolean', limits: LIMITS, operatorUntil: 'ruleChange', interlocks: [] } as const;
 
@@ -34,6 +38,9 @@ export class Greenhouse {
   #pump = false;
   #isAcknowledged = false;
   #pumpForS = 0;
+  #acknowledgedAtMs = 0;
+  #pumpAtMs = 0;
+  #night: readonly TimelineEvent[] = [];
 
   private constructor(bench: StatusBench) {
     this.bench = bench;
@@ -45,35 +52,52 @@ export class Greenhouse {
     const site = new Greenhouse(bench);
     bench.operations = { operations: new Map(), ask: async (name, params) => site.#answer(name, params as JsonObject) };
     await bench.start();
-    bench.view = (nowMs, wallMs) => site.#view(nowMs, wallMs);
+    const openedMs = systemClock.monotonicMs();
+    bench.view = (nowMs, wallMs) => site.#view(nowMs, wallMs, openedMs);
     bench.facts = FACTS;
-    bench.events = nightOf(systemClock.wallMs());
+    site.#night = nightOf(systemClock.wallMs());
+    bench.events = site.#night;
     bench.claim = async () => ({
       secretKey: 'KQ7MV-2HXDR',
       untilMs: Date.now() + 9 * 60_000,
-      code: ['101', '010', '101'],
+      code: CODE,
     });
     return site;
   }
 
   #answer(name: string, params: JsonObject): JsonObject {
     this.asked.push({ name, params });
-    if (name === 'acknowledgeAlarm') this.#isAcknowledged = true;
-    else if (name === 'setActuator' && params.name === 'pump') this.#pump = params.value === true;
-    else if (name === 'releaseActuator') this.#pump = false;
-    else throw refusal('actuators/interlock', 'the greenhouse has one pump');
+    if (name === 'acknowledgeAlarm') {
+      this.#isAcknowledged = true;
+      this.#acknowledgedAtMs = systemClock.wallMs();
+      this.#tell('alarm', 'Somebody on the page acknowledged Cold room too warm.');
+    } else if (name === 'setActuator' && params.name === 'pump') {
+      this.#pump = params.value === true;
+      this.#pumpAtMs = systemClock.monotonicMs();
+      this.#tell('command', `Somebody on the page set Irrigation pump: it is ${this.#pump ? 'running' : 'stopped'}.`);
+    } else if (name === 'releaseActuator') {
+      this.#pump = false;
+      this.#tell('command', 'Somebody on the page released Irrigation pump: it is stopped.');
+    } else throw refusal('actuators/interlock', 'the greenhouse has one pump');
     this.#pumpForS = params.for === '2h' ? 7_200 : 0;
     return isJsonObject(params) ? params : {};
   }
 
-  #view(nowMs: number, wallMs: number): StatusView {
+  #tell(kind: TimelineEvent['kind'], words: string): void {
+    const { events } = this.bench;
+    this.bench.events = [...events, { seq: events.length + 1, ts: systemClock.wallMs(), kind, words }];
+  }
+
+  #view(nowMs: number, wallMs: number, openedMs: number): StatusView {
     const base = workingView(nowMs, wallMs);
+    const [restart] = this.#night.filter(({ kind }) => kind === 'start');
     return {
       ...base,
       label: 'Greenhouse Dornbach',
       deviceName: 'gw-dornbach-7',
-      startedAtMs: nowMs - 30 * HOUR_MS,
-      timelineSeq: NIGHT.length,
+      startedAtMs: nowMs - (wallMs - (restart?.ts ?? wallMs)),
+      timelineSeq: this.bench.events.length,
+      outbox: { ...base.outbox, heldEntries: 0, heldBytes: 0 },
       link: {
         ...base.link,
         usedBytes: 31_200_000,
@@ -87,7 +111,7 @@ export class Greenhouse {
         version: '1.2.3',
         state: 'VERIFIED',
         offered: 'turnstone 1.4.0',
-        error: 'the update to turnstone 1.4.0 waits: someone works on the machine, which is locked out',
+        error: 'the update to turnstone 1.4.0 waits: something attached is being updated',
       },
       alarms: [
         {
@@ -100,35 +124,37 @@ export class Greenhouse {
           limit: 'above 5',
           above: 5,
           value: 7.2,
-          sinceMs: nowMs - 14 * 60_000,
+          sinceMs: openedMs - 14 * 60_000,
           moves: [],
-          ...(this.#isAcknowledged && { acknowledged: { by: 'page' as const, atMs: wallMs } }),
+          ...(this.#isAcknowledged && { acknowledged: { by: 'page' as const, atMs: this.#acknowledgedAtMs } }),
         },
       ],
       alerts: [
         'sensor roof fails: no answer at 0x76: is it connected?',
-        'the update to turnstone 1.4.0 waits: someone works on the machine, which is locked out',
+        'the update to turnstone 1.4.0 waits: something attached is being updated',
       ],
-      sensors: [...ownSensors(nowMs), ...meters(nowMs)],
-      actuators: this.#outputs(),
+      sensors: [...ownSensors(nowMs, openedMs), ...meters(nowMs)],
+      actuators: this.#outputs(wallMs, nowMs),
       devices: devicesSummary(devices(nowMs)),
     };
   }
 
-  #outputs(): readonly Output[] {
+  #outputs(wallMs: number, nowMs: number): readonly Output[] {
+    const [dry] = this.#night.filter(({ kind, actuator }) => kind === 'rule' && actuator === 'pump');
+    const dryS = Math.round((wallMs - (dry?.ts ?? wallMs)) / 1_000);
     const pump = this.#pump
       ? {
           value: true,
           why: `on, because the operator (page) said so${this.#pumpForS === 0 ? '' : ', for 2 h'}`,
           slots: [
-            { slot: 'operator', value: true, by: 'page', sinceS: 2 },
-            { slot: 'rule', value: false, rule: 'dryRun', label: 'Tank too low', sinceS: 5_400 },
+            { slot: 'operator', value: true, by: 'page', sinceS: Math.round((nowMs - this.#pumpAtMs) / 1_000) },
+            { slot: 'rule', value: false, rule: 'dryRun', label: 'Tank too low', sinceS: dryS },
           ] as const,
         }
       : {
           value: false,
           why: 'off, because of the rule Tank too low',
-          slots: [{ slot: 'rule', value: false, rule: 'dryRun', label: 'Tank too low', sinceS: 5_400 }] as const,
+          slots: [{ slot: 'rule', value: false, rule: 'dryRun', label: 'Tank too low', sinceS: dryS }] as const,
         };
     return [
       { name: 'pump', label: 'Irrigation pump', class: 'pump', kind: 'gpio-output', ...pump },
@@ -172,7 +198,7 @@ export const FACTS: PageFacts = {
   outputs: { pump: ON_OFF, frost: ON_OFF, lamp: ON_OFF },
 };
 
-function ownSensors(nowMs: number): readonly Sensor[] {
+function ownSensors(nowMs: number, openedMs: number): readonly Sensor[] {
   const one = readingAt(nowMs);
   return [
     {
@@ -195,7 +221,7 @@ function ownSensors(nowMs: number): readonly Sensor[] {
       kind: 'bme280',
       state: 'failing',
       fault: 'no answer at 0x76: is it connected?',
-      failingSinceMs: nowMs - 3 * HOUR_MS,
+      failingSinceMs: openedMs - 3 * HOUR_MS,
       readings: [],
     },
     { name: 'tank', label: 'Tank', kind: 'ads1115', state: 'ok', readings: [one('tankLevel', 6.2, '%')] },
@@ -268,17 +294,16 @@ type Told = readonly [time: string, kind: TimelineEvent['kind'], words: string, 
 
 /** Times of last night, local. */
 const NIGHT: readonly Told[] = [
-  ['21:10', 'command', 'Somebody on the page set lamp: it is on.', { actuator: 'lamp' }],
-  ['21:40', 'command', 'Somebody on the page set lamp: it is off.', { actuator: 'lamp' }],
+  ['21:10', 'command', 'Somebody on the page set Light at the door: it is on.', { actuator: 'lamp' }],
+  ['21:40', 'command', 'Somebody on the page set Light at the door: it is off.', { actuator: 'lamp' }],
   [
     '01:12',
     'rule',
-    'The rule Frost protection switched frost on: roof temperature was below 3 °C.',
+    'The rule Frost protection switched Frost heater on: roof temperature was below 3 °C.',
     { actuator: 'frost' },
   ],
-  ['02:31', 'contact', 'The platform was not reached for 48 min: the name server did not answer.'],
-  ['03:05', 'alarm', 'The alarm Tank too low began: tank level was 9.8 %.', { sensor: 'tank', key: 'tankLevel' }],
-  ['03:05', 'rule', 'The rule Tank too low switched pump off.', { actuator: 'pump' }],
+  ['02:31', 'contact', 'The platform is reached again: it was not from 01:43 on, as the name server did not answer.'],
+  ['03:05', 'rule', 'The rule Tank too low switched Irrigation pump off: tank level was 9.8 %.', { actuator: 'pump' }],
   ['05:20', 'start', 'The agent started again after a power cut.'],
 ];
 

@@ -28,8 +28,15 @@ function makeAlarm({ sensor, key, keyLabel: label, name }) {
   const said = el('p', { class: 'said', role: 'status' });
   const acknowledge = async () => {
     sayAnswer(said, { ok: true, words: say('sent') });
-    sayAnswer(said, await ask('acknowledgeAlarm', { sensor, key, name }, say('done')));
+    const answer = await ask('acknowledgeAlarm', { sensor, key, name }, '');
+    button.hidden = answer.ok;
+    sayAnswer(said, answer);
   };
+  const button = el(
+    'button',
+    { type: 'button', class: 'acknowledge', onclick: () => void acknowledge() },
+    say('acknowledge'),
+  );
   return el(
     'li',
     { class: 'notice bad alarm' },
@@ -42,7 +49,7 @@ function makeAlarm({ sensor, key, keyLabel: label, name }) {
     ),
     el('span', { class: 'value' }),
     el('p', { class: 'more' }),
-    el('button', { type: 'button', class: 'acknowledge', onclick: () => void acknowledge() }, say('acknowledge')),
+    button,
     said,
   );
 }

@@ -51,8 +51,8 @@ export function devicesOf({ devices, sensors, actuators }) {
 }
 
 /** Returns the label that somebody gave a device, else its name. */
-export function titleOf({ name, device }) {
-  return device?.label ?? name;
+export function titleOf({ name, label, device }) {
+  return device?.label ?? label ?? name;
 }
 
 /** Stands for `Map.groupBy`, which phones of 2023 do not have. */

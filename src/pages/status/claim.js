@@ -31,7 +31,7 @@ function show({ secretKey, untilMs, code }) {
     el('h3', {}, say('claimOpen')),
     ...(secretKey === undefined
       ? [el('p', {}, say('claimHidden'))]
-      : [el('p', {}, say('claimSecret', { secret: secretKey })), drawCode(code)]),
+      : [el('p', {}, say('claimSecret', { secret: secretKey })), el('p', {}, say('claimHow')), drawCode(code)]),
     el('p', { class: 'quiet' }, say('claimFor', { time })),
   ];
 }

@@ -131,6 +131,7 @@ function makeLine(one) {
         el(
           'button',
           { type: 'button', class: 'opens', 'aria-expanded': 'false', onclick: toggle },
+          el('span', { class: 'mark-of-state', 'aria-hidden': 'true' }),
           el('bdi', {}, title),
         ),
       ),
@@ -150,7 +151,9 @@ function updateLine(body, one, view) {
   const verdict = device?.verdict;
   const cell = (part) => body.querySelector(`td.${part}`);
   const mark = { good: MARKS.good, waiting: MARKS.warn, fault: MARKS.bad }[verdict] ?? '';
-  setText(cell('state'), mark === '' ? '' : `${mark} ${WORDS[device.state] ?? device.state}`);
+  setText(body.querySelector('.mark-of-state'), mark);
+  body.querySelector('.mark-of-state').className = `mark-of-state ${STATES[verdict] ?? 'quiet'}`;
+  setText(cell('state'), device === undefined ? '' : stateWords(device));
   cell('state').className = `state ${STATES[verdict] ?? 'quiet'}`;
   const { lastAcceptedAtMs, heldEntries = 0 } = device ?? {};
   setText(cell('contact'), lastAcceptedAtMs === undefined ? '–' : ago((nowMs - lastAcceptedAtMs) / 1000));
@@ -163,10 +166,20 @@ function updateLine(body, one, view) {
       ? ''
       : `, ${say('forTime', { time: duration((nowMs - device.sinceMs) / 1000) })}`;
   const prefix = title === name ? '' : `${named(name)}: `;
-  setText(more.querySelector('.words'), device === undefined ? '' : `${prefix}${told(device.words)}${since}`);
+  const contact =
+    lastAcceptedAtMs === undefined ? '' : ` ${say('lastContactWas', { ago: ago((nowMs - lastAcceptedAtMs) / 1000) })}`;
+  setText(
+    more.querySelector('.words'),
+    device === undefined ? '' : `${prefix}${told(device.words)}${since}.${contact}`,
+  );
   setText(more.querySelector('.remedy'), told(device?.remedy) ?? '');
   keepOutputs(more.querySelector('.outputs'), outputs, view);
   keepCards(more.querySelector('.cards'), thingsOf(sensors), view);
+}
+
+/** A device that is ready and behind is late. */
+function stateWords({ state, verdict }) {
+  return state === 'ready' && verdict !== 'good' ? say('deviceLate') : (WORDS[state] ?? state);
 }
 
 function firstValues(sensors) {

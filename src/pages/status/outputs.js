@@ -4,7 +4,7 @@ import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { named } from '../shared/forms.js';
 import { drawIcon } from '../shared/icon.js';
 import { say, told } from '../shared/texts.js';
-import { called, duration, shown } from '../shared/words.js';
+import { called, duration, instant, shown } from '../shared/words.js';
 import { devicesOf, isTable, titleOf } from './cards.js';
 import { loadFacts, mayControl, outputWords } from './facts.js';
 import { makeControls, makeRelease, makeSwitch, sayAnswer } from './switching.js';
@@ -36,7 +36,8 @@ export function keepOutputs(grid, outputs, view) {
   keepList(grid, outputs, {
     keyOf: ({ name, label = '', class: kind = '' }) => `${name} ${label} ${kind}`,
     make: (output) => makeOutput(output),
-    update: (tile, output) => updateOutput(tile, output, isTable(view) ? undefined : titles.get(output.name)),
+    update: (tile, output) =>
+      updateOutput(tile, output, { view, device: isTable(view) ? undefined : titles.get(output.name) }),
   });
 }
 
@@ -75,7 +76,7 @@ async function explain(details, name, kind) {
   setText(details.querySelector('.facts'), outputWords(name, kind));
 }
 
-function updateOutput(tile, output, device) {
+function updateOutput(tile, output, { view, device }) {
   const { name, label, value, why, fault, slots = [] } = output;
   const words = (one) => shown(one, { class: output.class });
   setText(tile.querySelector('.state'), words(value));
@@ -103,10 +104,7 @@ function updateOutput(tile, output, device) {
       setText(state, words(wanted));
       setText(
         since,
-        [
-          by === undefined ? undefined : told(by),
-          sinceS === undefined ? undefined : say('forTime', { time: duration(sinceS) }),
-        ]
+        [by === undefined ? undefined : told(by), sinceS === undefined ? undefined : sinceWords(sinceS, view)]
           .filter((part) => part !== undefined)
           .join(', '),
       );
@@ -115,6 +113,10 @@ function updateOutput(tile, output, device) {
   const next = slots.find(({ slot }) => !RELEASED.has(slot));
   const then = next === undefined ? say('releasedStays') : say('released', { state: words(next.value) });
   setText(tile.querySelector('.released'), isHeld(output) ? then : '');
+}
+
+function sinceWords(sinceS, { wallMs }) {
+  return say('sinceFor', { at: instant(wallMs - sinceS * 1000), time: duration(sinceS) });
 }
 
 const isHeld = ({ slots = [] }) => slots.length > 0 && RELEASED.has(slots[0].slot);

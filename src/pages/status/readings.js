@@ -8,7 +8,7 @@ import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
 import { say, told } from '../shared/texts.js';
 import { ago, called, duration, instant, shownPieces } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
-import { cardsOf, isMachine } from './cards.js';
+import { cardsOf, isMachine, titleOf } from './cards.js';
 import { loadFacts, readingFacts, readingWords } from './facts.js';
 
 const SEED_MINUTES = 10;
@@ -28,10 +28,13 @@ const lastReadMs = new Map();
 /** By the agent's clock, as the readings' times are: this browser's may be another. */
 let agentMs = Date.now();
 let shown = [];
+/** Attached devices as the status tells them. */
+let devices = [];
 
 export function renderReadings(view) {
   agentMs = view.wallMs;
   shown = view.sensors;
+  devices = view.devices?.list ?? [];
   const cards = cardsOf(view);
   const machine = view.sensors.filter(isMachine);
   keepCards(byId('sensors'), cards, view);
@@ -127,6 +130,11 @@ function faultOf({ name, label, fault, failingSinceMs }, { isAlone }, { nowMs, w
   return isAlone ? words : `${named(called({ label, key: name }))}: ${words}`;
 }
 
+function deviceTitle(slot) {
+  const device = devices.find(({ slots }) => slots.includes(slot));
+  return device === undefined ? slot : titleOf(device);
+}
+
 /** Devices have keys of one name. */
 function traceName(key, device) {
   return device === undefined ? key : `${device}: ${key}`;
@@ -180,7 +188,7 @@ function plotLine(reading, { name: sensor, device }) {
   const { alarms = [], maxGapMs = Number.POSITIVE_INFINITY } = readingFacts(sensor, key) ?? { maxGapMs: null };
   return {
     key: name,
-    name: traceName(called(reading), device),
+    name: traceName(called(reading), deviceTitle(device)),
     unit,
     class: reading.class,
     thresholds: alarms.filter(({ above, below }) => (above ?? below) !== undefined),

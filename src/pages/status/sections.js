@@ -8,7 +8,7 @@ const CLASSES = { good: 'good', waiting: 'warn', fault: 'bad' };
 const PHASES = { none: say('phaseNone'), proposed: say('phaseProposed'), 'in-use': say('phaseInUse') };
 
 export function renderSections(view) {
-  setText(byId('gateway-words'), `${platformWords(view.platform)}; turnstone ${view.version}`);
+  setText(byId('gateway-words'), gatewayWords(view));
   renderConnection(view);
   renderOutbox(view);
   renderFirmware(view);
@@ -26,6 +26,19 @@ export function renderSections(view) {
     ],
     [say('thisConnection'), connectionText(view.page)],
   ]);
+}
+
+/** Returns what somebody opens this part for: delivery, release, an update, the link of the month. */
+function gatewayWords({ platform, version, firmware, link }) {
+  const { usedBytes, monthlyBytes } = link ?? {};
+  return [
+    say('deliveryIs', { words: platformWords(platform) }),
+    `turnstone ${version}`,
+    firmware.offered === undefined ? undefined : say('updateOffered', { release: firmware.offered }),
+    monthlyBytes === undefined ? undefined : say('ofMonth', { used: bytes(usedBytes), budget: bytes(monthlyBytes) }),
+  ]
+    .filter((part) => part !== undefined)
+    .join('; ');
 }
 
 /** Only what is good is always the same sentence. */
@@ -68,12 +81,13 @@ function linkFacts(link) {
   return [
     [say('today'), of(todayBytes, dailyBytes)],
     [say('linkMonth'), of(usedBytes, monthlyBytes)],
-    [
-      say('linkForecast'),
-      forecastBytes === undefined ? say('notKnownYet') : bytes(forecastBytes),
-      isOver ? 'warn' : '',
-    ],
+    [say('linkForecast'), forecastText(forecastBytes, isOver), isOver ? 'warn' : ''],
   ];
+}
+
+function forecastText(forecastBytes, isOver) {
+  if (forecastBytes === undefined) return say('notKnownYet');
+  return isOver ? say('overBudget', { forecast: bytes(forecastBytes) }) : bytes(forecastBytes);
 }
 
 function writesText({ agentBytesPerDay, disk }) {

@@ -4,7 +4,7 @@
  */
 import { classOf } from '../names/classes.js';
 import { byId, el, setText } from '../shared/dom.js';
-import { say } from '../shared/texts.js';
+import { say, told } from '../shared/texts.js';
 import { shown } from '../shared/words.js';
 import { outputFacts } from './facts.js';
 
@@ -107,11 +107,12 @@ async function move(output, wish, tell) {
 }
 
 /** Resolves with the wish and its time; with undefined when the person does not want it. */
-function agree({ name, title, class: of }, wish) {
+function agree({ name, title, class: of, why }, wish) {
   const dialog = byId('ask');
   const value = shown(wish.value, { class: of });
   setText(byId('ask-title'), say('askTitle', { name: title, value }));
-  setText(byId('ask-words'), say('askWords'));
+  const now = why === undefined ? '' : `${say('askNow', { why: told(why) })} `;
+  setText(byId('ask-words'), `${now}${say('askWords')}`);
   setText(byId('ask-yes'), say('askYes'));
   const time = timeChoice(outputFacts(name) ?? {}, title);
   time.value = wish.for ?? '';

@@ -22,7 +22,8 @@ export function verdictOf(view) {
     platform.lastAcknowledgedAtMs === undefined
       ? say('deliveredNever')
       : say('deliveredLast', { ago: ago((nowMs - platform.lastAcknowledgedAtMs) / 1000) });
-  const held = outbox.heldEntries === 0 ? say('heldNothing') : say('held', { count: outbox.heldEntries });
+  const waiting = outbox.heldEntries + (view.devices?.heldEntries ?? 0);
+  const held = waiting === 0 ? say('heldNothing') : say('held', { count: waiting });
   const detail = say('detail', { values: readings, sensors: sensors.length, delivered, held, version: view.version });
   const verdict = (state, words) => ({ state, words, detail });
 
