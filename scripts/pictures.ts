@@ -125,7 +125,7 @@ async function takeMoving(of: Browser): Promise<void> {
     await page.getByRole('button', { name: 'Acknowledge' }).click();
     await page.getByText(/Acknowledged on the page/).waitFor();
     await shoot(2 * FRAME_MS);
-    await page.getByRole('switch', { name: 'Irrigation pump' }).click();
+    await page.getByRole('switch', { name: 'Irrigation pump (pump)' }).click();
     await shoot(FRAME_MS);
     await page.getByRole('dialog').locator('select').selectOption('2h');
     await shoot(2 * FRAME_MS);

@@ -15,6 +15,8 @@ import { agentVersion } from './host/version.ts';
 
 /** Wide enough for anything; files and pipes have no width. */
 const UNBOUNDED_COLUMNS = 1_000;
+/** Size of a terminal that says 0, as a serial console may. */
+const USUAL_SIZE = { columns: 80, rows: 24 };
 /** By then everything a start needs has been compiled; a service that is killed later has its cache all the same. */
 const FLUSH_COMPILE_CACHE_AFTER_MS = 15_000;
 
@@ -87,20 +89,21 @@ function outputOf(stream: NodeJS.WriteStream): Output {
     },
     isTerminal: stream.isTTY === true,
     get columns() {
-      return stream.isTTY === true ? stream.columns : UNBOUNDED_COLUMNS;
+      return stream.isTTY === true ? stream.columns || USUAL_SIZE.columns : UNBOUNDED_COLUMNS;
     },
   };
 }
 
 function terminal(): Terminal | undefined {
   const { stdin, stdout } = process;
-  if (stdout.isTTY !== true) return undefined;
+  // A dumb one takes no escape sequences.
+  if (stdout.isTTY !== true || process.env.TERM === 'dumb') return undefined;
   return {
     get columns() {
-      return stdout.columns;
+      return stdout.columns || USUAL_SIZE.columns;
     },
     get rows() {
-      return stdout.rows;
+      return stdout.rows || USUAL_SIZE.rows;
     },
     keys: stdin.isTTY === true ? stdin : undefined,
     onResize: (listener) => {

@@ -62,6 +62,12 @@ export function kindText({
   return label === undefined || name === '' ? whose : `${name}, ${whose}`;
 }
 
+/** Returns a line of CSV (RFC 4180); a text that a spreadsheet would take for a formula is told as text. */
 export function csvLine(cells: readonly string[]): string {
-  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+function csvCell(cell: string): string {
+  const harmless = /^[=+\-@\t\r]/.test(cell) && !Number.isFinite(Number(cell)) ? `'${cell}` : cell;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -6,12 +6,14 @@ import { printable, type Style } from './printer.ts';
 import type { Key } from './screen.ts';
 import { outputText, shortAge } from './value-text.ts';
 import { type Watched, watchedOf } from './watched.ts';
-import { wrapRows } from './wrapped-text.ts';
+import { cutText, wrapRows } from './wrapped-text.ts';
 
 const BLOCKS = '▁▂▃▄▅▆▇█';
 /** Head, an empty line, and the foot. */
 const LINES_AROUND = 3;
 const MAX_FILTER = 60;
+/** Characters of a name; a label may have 64, and values need their room. */
+const MAX_NAME = 24;
 /** Rows are cut to the terminal, and not wrapped. */
 const UNBOUNDED = 10_000;
 
@@ -173,7 +175,8 @@ export class WatchView {
 
   #name(label: string, device: string): string {
     const { bold, dim } = this.#style;
-    return device === '' ? bold(printable(label)) : `${bold(printable(label))} ${dim(`of ${printable(device)}`)}`;
+    const name = bold(cutText(printable(label), MAX_NAME));
+    return device === '' ? name : `${name} ${dim(`of ${cutText(printable(device), MAX_NAME)}`)}`;
   }
 }
 

@@ -28,6 +28,8 @@ export interface ReadingFacts {
 
 interface AlarmFacts {
   readonly name: string;
+  /** Shown to people in place of the name. */
+  readonly label?: string | undefined;
   /** Its condition in words. */
   readonly limit: string;
   readonly above?: number;
@@ -72,6 +74,7 @@ export function pageFacts(
   },
 ): PageFacts {
   const readings = new Map(sensors.map((sensor) => [sensor.name, sensor.readings]));
+  const labels = new Map(config.actuators.map(({ name, label }) => [name, label]));
   return {
     mayControl,
     sensors: Object.fromEntries(
@@ -90,7 +93,7 @@ export function pageFacts(
               limits,
               operatorUntil,
               source: sourceText(one),
-              interlocks: neverWith.map((other) => other.with),
+              interlocks: neverWith.map((other) => labels.get(other.with) ?? other.with),
             },
           ],
         ];
@@ -122,9 +125,9 @@ function readingFacts(sensor: SensorConfig, key: string): readonly [string, Read
       minIntervalMs,
       maxIntervalMs,
       alarms: alarms?.map((alarm) => {
-        const { above, below, equal, hysteresis } = alarm;
+        const { label, above, below, equal, hysteresis } = alarm;
         const limit = conditionWords(alarm);
-        return { name: alarm.name ?? limit, limit, above, below, equal, hysteresis };
+        return { name: alarm.name ?? limit, label, limit, above, below, equal, hysteresis };
       }),
       maxGapMs: maxGapMs(sensor, { isFiltered: leastChange(deadband ?? 0, 1) > 0, minIntervalMs, maxIntervalMs }),
     },

@@ -123,7 +123,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
       'die Uhr ist nicht synchronisiert; Messwerte warten, bis ihre Zeit bekannt ist',
     ]);
     await page.locator('.actuator summary').click();
-    expect(await page.locator('.actuator tr').allTextContents()).toEqual([expect.stringMatching(/^von HandausPlattform, seit .* \(3 min\)$/)]);
+    expect(await page.locator('.actuator tr').allTextContents()).toEqual([
+      expect.stringMatching(/^von HandausPlattform, seit .* \(3 min\)$/),
+    ]);
     await page.locator('#happened > summary').click();
     await page.locator('#happened-list bdi', { hasText: 'Die Bedingung der Regel Heizen ist erfüllt.' }).waitFor();
     // A word of the platform, and one of the record of credentials: neither is a sentence.

@@ -47,24 +47,36 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person with a ph
 
   it('switches the pump for two hours: the page asks first, and for how long', async () => {
     const page = await open();
-    await page.getByRole('switch', { name: 'Irrigation pump' }).tap();
-    await page.getByRole('heading', { name: 'Irrigation pump: running?' }).waitFor();
-    await page.getByRole('dialog').getByLabel('How long Irrigation pump is held so').selectOption('2 h');
+    await page.getByRole('switch', { name: 'Irrigation pump (pump)' }).tap();
+    await page.getByRole('heading', { name: 'Set Irrigation pump (pump) to running?' }).waitFor();
+    await page.getByRole('dialog').getByLabel('How long Irrigation pump (pump) is held so').selectOption('2 h');
     await page.getByRole('button', { name: 'Yes, switch' }).tap();
     await page.locator('.actuator.on[data-name=pump] .state', { hasText: 'running' }).waitFor();
     expect(site.asked).toEqual([{ name: 'setActuator', params: { name: 'pump', value: true, for: '2h' } }]);
-    await page.getByRole('button', { name: 'Back to the rules: Irrigation pump' }).tap();
+    // The rules would stop it.
+    await page.getByRole('button', { name: 'Back to the rules: Irrigation pump (pump)' }).tap();
+    await page.getByRole('dialog').getByRole('button', { name: 'Back to the rules' }).tap();
     await page.locator('.actuator:not(.on)[data-name=pump]').waitFor();
+  });
+
+  it('takes the question back when the output has changed meanwhile', async () => {
+    const page = await open();
+    await page.getByRole('switch', { name: 'Irrigation pump (pump)' }).tap();
+    await page.getByRole('dialog').waitFor();
+    await site.bench.operations?.ask('setActuator', { name: 'pump', value: true }, AbortSignal.timeout(1_000));
+    await page.getByText('Not done: it has changed meanwhile. Look again.').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(site.asked).toHaveLength(1);
   });
 
   it('switches nothing when the question is not agreed to, and a light without one', async () => {
     const page = await open();
-    await page.getByRole('switch', { name: 'Irrigation pump' }).tap();
+    await page.getByRole('switch', { name: 'Irrigation pump (pump)' }).tap();
     await page.getByRole('button', { name: 'Cancel' }).tap();
-    await page.getByRole('switch', { name: 'Irrigation pump' }).tap();
+    await page.getByRole('switch', { name: 'Irrigation pump (pump)' }).tap();
     await page.keyboard.press('Escape');
     expect(site.asked).toEqual([]);
-    await page.getByRole('switch', { name: 'Light at the door' }).tap();
+    await page.getByRole('switch', { name: 'Light at the door (lamp)' }).tap();
     await page.getByText('Not done: the greenhouse has one pump.').waitFor();
     expect(site.asked).toEqual([{ name: 'setActuator', params: { name: 'lamp', value: true } }]);
   });

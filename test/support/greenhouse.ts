@@ -145,9 +145,9 @@ export class Greenhouse {
     const pump = this.#pump
       ? {
           value: true,
-          why: `on, because the operator (page) said so${this.#pumpForS === 0 ? '' : ', for 2 h'}`,
+          why: `on, because the operator (local) said so${this.#pumpForS === 0 ? '' : ', for 2 h'}`,
           slots: [
-            { slot: 'operator', value: true, by: 'page', sinceS: Math.round((nowMs - this.#pumpAtMs) / 1_000) },
+            { slot: 'operator', value: true, by: 'local', sinceS: Math.round((nowMs - this.#pumpAtMs) / 1_000) },
             { slot: 'rule', value: false, rule: 'dryRun', label: 'Tank too low', sinceS: dryS },
           ] as const,
         }

@@ -19,6 +19,7 @@
  *   `time`: 3900 s becomes 1 h 5 min. Without it a unit stays as it is.
  * @property {'line' | 'steps'} plot `steps` for states, which hold until the next one.
  * @property {string} icon
+ * @property {true} [moves] A class of outputs, whose numbers are settings and no states.
  * @property {true} [asksFirst] A person is asked before an output of this class is switched.
  */
 
@@ -29,7 +30,9 @@ const scaled = (icon, scaling) => ({ icon, significant: 3, scaling, plot: 'line'
 /** @type {(icon: string, states: readonly [StateWord, StateWord]) => Class} */
 const state = (icon, states) => ({ icon, states, plot: 'steps' });
 /** @type {(icon: string, states: readonly [StateWord, StateWord]) => Class} */
-const asked = (icon, states) => ({ icon, states, plot: 'steps', asksFirst: true });
+const moved = (icon, states) => ({ icon, states, plot: 'steps', moves: true });
+/** @type {(icon: string, states: readonly [StateWord, StateWord]) => Class} */
+const asked = (icon, states) => ({ icon, states, plot: 'steps', moves: true, asksFirst: true });
 
 /** @type {readonly [StateWord, StateWord]} */
 const OPEN = ['open', 'closed'];
@@ -106,16 +109,16 @@ export const CLASSES = {
   count: fixed('count', 0),
   // Outputs.
   pump: asked('pump', RUNNING),
-  fan: state('fan', RUNNING),
-  light: state('light', ON),
+  fan: moved('fan', RUNNING),
+  light: moved('light', ON),
   valve: asked('valve', OPEN),
   heater: asked('heater', ['heating', 'idle']),
-  cooler: state('cooler', ['cooling', 'idle']),
-  switch: state('switch', ON),
-  socket: state('socket', ON),
+  cooler: moved('cooler', ['cooling', 'idle']),
+  switch: moved('switch', ON),
+  socket: moved('socket', ON),
   siren: asked('siren', ON),
   lock: asked('lock', ['unlocked', 'locked']),
-  cover: state('cover', OPEN),
+  cover: moved('cover', OPEN),
 };
 
 /** Returns what is known of a class; undefined for none, and for a word of a user's own. @type {(name: string | undefined) => Class | undefined} */

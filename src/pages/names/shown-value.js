@@ -20,6 +20,8 @@ const SYMBOLS = { By: 'B' };
 const PREFIXES = ['', 'k', 'M', 'G', 'T'];
 /** Units that take a prefix. */
 const PREFIXED = /^([kMGT]?)(W|VA|var|Wh|varh|VAh|V|A|Hz|B|B\/s|bit\/s)$/;
+/** A larger number is shown in powers of ten, or whole. */
+const LARGEST = 1e15;
 /** Places that a tiny number is shown with at most. */
 const MAX_DECIMALS = 6;
 /** Share of a number below which a difference is none. */
@@ -47,7 +49,8 @@ export function shownParts(value, { class: name, unit, key = '' }) {
   if (value === null || value === undefined) return [{ word: 'unknown' }];
   if (typeof value === 'boolean') return [{ word: stateWord(value, kind) }];
   if (typeof value === 'number' || typeof value === 'bigint') {
-    const hasStates = kind?.states !== undefined && unit === undefined && (value === 0 || value === 1);
+    const isOutput = kind?.moves === true && key === '';
+    const hasStates = kind?.states !== undefined && !isOutput && unit === undefined && (value === 0 || value === 1);
     return hasStates ? [{ word: stateWord(value === 1, kind) }] : numberParts(value, SYMBOLS[unit ?? ''] ?? unit, kind);
   }
   return [{ text: typeof value === 'string' ? value : jsonText(value) }, ...unitPart(unit)];
@@ -112,7 +115,7 @@ function unitPart(unit) {
 
 /** @type {(value: number | bigint, unit: string | undefined, kind: Class | undefined) => readonly ShownPart[]} */
 function numberParts(value, unit, kind) {
-  const isExact = typeof value === 'number' && Number.isFinite(value);
+  const isExact = typeof value === 'number' && Math.abs(value) < LARGEST;
   const isPlain = kind === undefined || (kind.decimals === undefined && kind.significant === undefined);
   // A whole number that a double cannot hold keeps all its digits.
   if (!isExact || isPlain) return [{ number: value, unit: unit || undefined }];

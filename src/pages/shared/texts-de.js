@@ -123,8 +123,11 @@ export const texts = {
   more: 'Mehr',
   moreOf: ({ name }) => `Mehr über ${named(name)}`,
   releaseOf: ({ name }) => `Zurück an die Regeln: ${named(name)}`,
-  askTitle: ({ name, value }) => `${named(name)}: ${value}?`,
+  askTitle: ({ name, value }) => `${named(name)} auf ${value} stellen?`,
   askWords: 'Erst nachsehen, dass niemand gefährdet ist und nichts Schaden nimmt. Wie lange soll es gelten?',
+  askRelease:
+    'Die Regeln würden den Ausgang bewegen. Erst nachsehen, dass niemand gefährdet ist und nichts Schaden nimmt.',
+  changedMeanwhile: 'Nicht ausgeführt: Inzwischen hat sich etwas geändert. Bitte noch einmal ansehen.',
   askYes: 'Ja, schalten',
   askNow: ({ why }) => `Jetzt: ${why}.`,
   cancel: 'Abbrechen',

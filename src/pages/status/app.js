@@ -26,6 +26,8 @@ prepareTexts();
 let lastSeenMs;
 let isLost = false;
 let isWatching = false;
+/** Release whose page this is. */
+let release;
 const stream = connect();
 preparePlot();
 prepareLog();
@@ -68,6 +70,7 @@ function take({ kind, data }) {
 }
 
 function render(view) {
+  if (isOfAnotherRelease(view)) return location.reload();
   learnSentences(view);
   if (isLost) {
     isLost = false;
@@ -84,6 +87,12 @@ function render(view) {
   // The facts say what may be switched and acknowledged here.
   if (view.actuators.length > 0 || view.alarms?.length > 0)
     void loadFacts().then((isNew) => isNew && renderParts(view));
+}
+
+/** True once the agent runs another release than the one whose page this is: its files are gone. An open dialog is not taken away. */
+function isOfAnotherRelease({ version }) {
+  release ??= version;
+  return release !== version && document.querySelector('dialog[open]') === null;
 }
 
 function renderParts(view) {

@@ -54,8 +54,9 @@ function makeAlarm({ sensor, key, keyLabel: label, name }) {
   );
 }
 
-function updateAlarm(element, alarm, { nowMs, wallMs, actuators }) {
-  const { unit, device, value, sinceMs, isFromStart } = alarm;
+function updateAlarm(element, alarm, { nowMs, wallMs, actuators, sensors }) {
+  const { unit, value, sinceMs, isFromStart } = alarm;
+  const device = [alarm.device, sensorOf(alarm, sensors)].filter((part) => part !== undefined).join(', ') || undefined;
   const moves = alarm.moves.map((name) => actuators.find((output) => output.name === name)?.label ?? name);
   setText(
     element.querySelector('.limit'),
@@ -68,6 +69,13 @@ function updateAlarm(element, alarm, { nowMs, wallMs, actuators }) {
   const seen = acknowledged === undefined ? '' : ` ${acknowledgedWords(acknowledged)}`;
   setText(element.querySelector('.more'), `${say('alarmMore', { device, since, time, moves, isFromStart })}${seen}`);
   element.querySelector('.acknowledge').hidden = acknowledged !== undefined || !mayControl();
+}
+
+/** Returns how people call the sensor of an alarm, where the name of the value does not begin with it. */
+function sensorOf({ sensor, key, keyLabel }, sensors) {
+  const title = called({ label: sensors.find(({ name }) => name === sensor)?.label, key: sensor });
+  const value = called({ label: keyLabel, key }).toLowerCase();
+  return value.startsWith(title.toLowerCase()) ? undefined : title;
 }
 
 const ASKERS = { page: say('onThePage'), local: say('atTheDevice'), platform: say('atThePlatform') };

@@ -22,9 +22,19 @@ export async function keepPage() {
   try {
     await navigator.serviceWorker.register('/page/status/offline.js', { scope: '/', updateViaCache: 'none' });
     isPageKept = true;
+    await keepFiles();
   } catch {
     forgetStatus();
   }
+}
+
+/** Keeps the files that this first visit has loaded before the worker was there. */
+async function keepFiles() {
+  const paths = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname);
+  const pages = await caches.open('turnstone-page');
+  const loaded = ['/', ...new Set(paths.filter((path) => path.startsWith('/page/')))];
+  // The browser has them already.
+  await pages.addAll(loaded.map((path) => new Request(path, { cache: 'force-cache' })));
 }
 
 /** @param text the status as it came. */

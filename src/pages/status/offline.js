@@ -22,7 +22,9 @@ async function newestOf(request, event) {
   try {
     const answer = await fetch(request, { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) });
     if (answer.ok && answer.status === 200) event.waitUntil(pages.put(request, answer.clone()).catch(() => {}));
-    return answer;
+    // A kept page asks for files of its own release, which the newer one does not have.
+    if (answer.status !== 404) return answer;
+    return (await pages.match(request, { ignoreVary: true })) ?? answer;
   } catch (error) {
     const kept = await pages.match(request, { ignoreVary: true });
     if (kept === undefined) throw error;

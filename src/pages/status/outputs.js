@@ -7,7 +7,7 @@ import { say, told } from '../shared/texts.js';
 import { called, duration, instant, shown } from '../shared/words.js';
 import { devicesOf, isTable, titleOf } from './cards.js';
 import { loadFacts, mayControl, outputWords } from './facts.js';
-import { makeControls, makeRelease, makeSwitch, sayAnswer } from './switching.js';
+import { followQuestion, makeControls, makeRelease, makeSwitch, sayAnswer } from './switching.js';
 
 /** Slots of the array of priorities, as people call them. */
 const SLOTS = {
@@ -20,6 +20,8 @@ const SLOTS = {
   base: say('slotBase'),
   none: say('slotNone'),
 };
+/** Outputs as the newest status tells them. */
+const outputsNow = new Map();
 /** They are taken back by a release. */
 const RELEASED = new Set(['operator', 'pulse']);
 
@@ -77,14 +79,15 @@ async function explain(details, name, kind) {
 }
 
 function updateOutput(tile, output, { view, device }) {
-  const { name, label, value, why, fault, slots = [] } = output;
+  const { value, why, fault, slots = [] } = output;
   const words = (one) => shown(one, { class: output.class });
   setText(tile.querySelector('.state'), words(value));
   tile.classList.toggle('on', value === true);
   setText(tile.querySelector('.of'), device === undefined ? '' : named(device));
   setText(tile.querySelector('.fault'), told(fault) ?? '');
   setText(tile.querySelector('.why'), told(why) ?? '');
-  updateControls(tile, { ...output, title: called({ label, key: name }) });
+  const next = slots.find(({ slot }) => !RELEASED.has(slot));
+  updateControls(tile, { ...output, title: questionTitle(output, device), released: next?.value });
   keepList(tile.querySelector('tbody'), slots, {
     keyOf: ({ slot, rule = '', label: ruleLabel = '' }) => `${slot} ${rule} ${ruleLabel}`,
     make: ({ slot, rule, label: ruleLabel }) =>
@@ -110,9 +113,14 @@ function updateOutput(tile, output, { view, device }) {
       );
     },
   });
-  const next = slots.find(({ slot }) => !RELEASED.has(slot));
   const then = next === undefined ? say('releasedStays') : say('released', { state: words(next.value) });
   setText(tile.querySelector('.released'), isHeld(output) ? then : '');
+}
+
+/** Name of an output where a person is asked or reads it out: with its device, and with its own name behind a label that another may have. */
+function questionTitle({ name, label }, device) {
+  const title = label === undefined ? called({ key: name }) : `${label} (${name})`;
+  return device === undefined ? title : `${device}: ${title}`;
 }
 
 function sinceWords(sinceS, { wallMs }) {
@@ -126,6 +134,9 @@ function updateControls(tile, output) {
   const place = tile.querySelector('.control');
   const held = tile.querySelector('.held');
   const tell = (answer) => sayAnswer(tile.querySelector('.said'), answer);
+  outputsNow.set(output.name, output);
+  const door = { now: () => outputsNow.get(output.name), tell };
+  followQuestion(output, tell);
   if (!mayControl()) {
     place.replaceChildren();
     held.replaceChildren();
@@ -134,14 +145,14 @@ function updateControls(tile, output) {
     return;
   }
   if (place.firstChild === null) {
-    const control = makeSwitch(output, tell);
+    const control = makeSwitch(output, door);
     if (control !== undefined) place.append(control);
   }
   place.firstChild?.setAttribute('aria-checked', String(output.value === true));
-  if (held.firstChild === null) held.append(makeRelease(output, tell));
+  if (held.firstChild === null) held.append(makeRelease(output, door));
   held.hidden = !isHeld(output);
   if (tile.querySelector('.switching') === null) {
-    const controls = makeControls(output, tell);
+    const controls = makeControls(output, door);
     if (controls !== undefined) tile.querySelector('.facts').after(controls);
   }
 }

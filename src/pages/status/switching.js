@@ -24,13 +24,12 @@ const TIMES = [
   [say('hours', { number: 8 }), '8h'],
 ];
 
-/** Returns the switch of an output that is on or off; undefined for others, and while its facts are not here. */
-export function makeSwitch(output, tell) {
-  const { name, title } = output;
+/** Returns the switch of an output that is on or off; undefined for others, and while its facts are not here. `now` gives the output as it is. */
+export function makeSwitch({ name, title }, { now, tell }) {
   if (outputFacts(name)?.valueType !== 'boolean') return undefined;
   const press = async ({ currentTarget }) => {
     const value = currentTarget.getAttribute('aria-checked') !== 'true';
-    await move(output, { value }, tell);
+    await move(now(), { value }, tell);
   };
   return el(
     'button',
@@ -39,9 +38,12 @@ export function makeSwitch(output, tell) {
   );
 }
 
-/** Returns the button that gives an output back to the rules. */
-export function makeRelease({ name, title }, tell) {
+/** Returns the button that gives an output back to the rules; where that would move it, it asks first as a switch does. */
+export function makeRelease({ name, title }, { now, tell }) {
   const release = async () => {
+    const output = now();
+    const mayMove = classOf(output.class)?.asksFirst === true && output.released !== output.value;
+    if (mayMove && (await agree(output, { value: output.released }, { isRelease: true })) === undefined) return;
     tell({ words: say('sent'), ok: true });
     tell(await ask('releaseActuator', { name }, say('isReleased')));
   };
@@ -50,11 +52,11 @@ export function makeRelease({ name, title }, tell) {
 }
 
 /** Returns the controls behind "more": a value, and for how long it holds; undefined while the facts are not here. */
-export function makeControls(output, tell) {
+export function makeControls(output, { now, tell }) {
   const facts = outputFacts(output.name);
   if (facts === undefined) return undefined;
   const time = timeChoice(facts, output.title);
-  const send = (wish) => move(output, { ...wish, for: time.value || undefined }, tell);
+  const send = (wish) => move(now(), { ...wish, for: time.value || undefined }, tell);
   return el(
     'div',
     { class: 'switching', role: 'group', 'aria-label': say('setOutput', { name: output.title }) },
@@ -106,25 +108,37 @@ async function move(output, wish, tell) {
   tell(await ask('setActuator', { name, ...agreed }, say('done')));
 }
 
+/** Output of the open question, as it was when it was asked. */
+let questioned;
+
+/** Closes an open question when its output has changed meanwhile: the answer would be to another state. */
+export function followQuestion({ name, value, why }, tell) {
+  if (questioned?.name !== name || (questioned.value === value && questioned.why === why)) return;
+  byId('ask').close('');
+  tell({ ok: false, words: say('changedMeanwhile') });
+}
+
 /** Resolves with the wish and its time; with undefined when the person does not want it. */
-function agree({ name, title, class: of, why }, wish) {
+function agree(output, wish, { isRelease = false } = {}) {
+  const { name, title, class: of, why } = output;
   const dialog = byId('ask');
-  const value = shown(wish.value, { class: of });
+  const value = wish.value === undefined ? say('unknown') : shown(wish.value, { class: of });
   setText(byId('ask-title'), say('askTitle', { name: title, value }));
   const now = why === undefined ? '' : `${say('askNow', { why: told(why) })} `;
-  setText(byId('ask-words'), `${now}${say('askWords')}`);
-  setText(byId('ask-yes'), say('askYes'));
+  setText(byId('ask-words'), `${now}${isRelease ? say('askRelease') : say('askWords')}`);
+  setText(byId('ask-yes'), isRelease ? say('release') : say('askYes'));
   const time = timeChoice(outputFacts(name) ?? {}, title);
   time.value = wish.for ?? '';
-  byId('ask-time').replaceChildren(time);
+  byId('ask-time').replaceChildren(...(isRelease ? [] : [time]));
   dialog.returnValue = '';
+  questioned = output;
   dialog.showModal();
   return new Promise((resolve) => {
-    dialog.addEventListener(
-      'close',
-      () => resolve(dialog.returnValue === 'yes' ? { ...wish, for: time.value || undefined } : undefined),
-      { once: true },
-    );
+    const close = () => {
+      questioned = undefined;
+      resolve(dialog.returnValue === 'yes' ? { ...wish, for: time.value || undefined } : undefined);
+    };
+    dialog.addEventListener('close', close, { once: true });
   });
 }
 

@@ -195,7 +195,12 @@ async function save(form) {
       ...names.map((name) => event[name]),
     ]);
     if (form === 'json') saveText('what-happened.json', 'application/json', `${JSON.stringify(found, undefined, 2)}\n`);
-    else saveText('what-happened.csv', 'text/csv', csvOf([['number', 'time', 'unsure', ...names], ...rows]));
+    else
+      saveText(
+        'what-happened.csv',
+        'text/csv;charset=utf-8',
+        `\uFEFF${csvOf([['number', 'time', 'unsure', ...names], ...rows])}`,
+      );
   } catch {
     setText(byId('happened-state'), say('eventsNotSaved'));
   }

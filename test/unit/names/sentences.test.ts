@@ -45,6 +45,8 @@ beforeAll(async () => {
   german = (await load('sentences-de')) as German;
   ({ unmarked } = (await load('forms')) as { unmarked: typeof unmarked });
   vi.unstubAllGlobals();
+  // Who loads them next has a language of its own.
+  vi.resetModules();
 });
 
 /** Calls a sentence with values that stand for any, and returns the names that it has read, with its words. */
