@@ -23,7 +23,7 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
     const rows = slotRows(answer, called);
     return print.result(
       answer,
-      () => `${printable(called.name)}: ${printable(answer.why)}\n${print.table(rows, '  ')}`,
+      () => `${printable(called.name)}: ${printable(called.why ?? answer.why)}\n${print.table(rows, '  ')}`,
     );
   }
   const time = forMs === undefined ? undefined : formatDuration(forMs);
@@ -41,13 +41,20 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
 interface CalledOutput {
   readonly name: string;
   readonly class?: string | undefined;
+  /** Reason with the labels of rules and outputs. */
+  readonly why?: string | undefined;
+  /** Labels of rules, by their names. */
+  readonly rules?: ReadonlyMap<string, string>;
 }
 
 /** Returns how people call an output; its own name where the agent does not tell. */
 async function namedOutput(ask: AgentCalls['ask'], name: string): Promise<CalledOutput> {
   const status = await ask('getStatus').catch(() => undefined);
   const found = status?.actuators.find((one) => one.name === name);
-  return { name: found?.label ?? name, class: found?.class };
+  const rules = new Map(
+    found?.slots?.flatMap(({ rule, label }) => (rule === undefined || label === undefined ? [] : [[rule, label]])),
+  );
+  return { name: found?.label ?? name, class: found?.class, why: found?.why, rules };
 }
 
 /** Returns the filled slots, the highest first, and below them the rules that have no say. */
@@ -55,7 +62,7 @@ function slotRows({ slots, silent = [] }: Answers['getActuator'], called: Called
   const filled = slots.map(({ slot, value = null, rule, by }) => [
     String(slot),
     outputText(value, called.class),
-    printable(String(rule ?? by ?? '')),
+    printable(String(called.rules?.get(String(rule)) ?? rule ?? by ?? '')),
   ]);
   const others = silent.map(({ rule, why }) => ['silent', '', printable(`${String(rule)}: ${String(why)}`)]);
   return [...filled, ...others];

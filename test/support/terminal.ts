@@ -88,9 +88,12 @@ export class Terminal {
   }
 
   async clear(): Promise<void> {
-    await this.#tmux('send-keys', 'C-l');
-    await this.#tmux('clear-history');
-    await this.see(/^> *\n*$/);
+    // The screen goes up into the history once the shell has seen the key, which may be after the history was emptied.
+    for (let screen = ''; !/^> *\n*$/.test(screen); screen = await this.screen()) {
+      await this.#tmux('send-keys', 'C-l');
+      await delay(LOOK_EVERY_MS);
+      await this.#tmux('clear-history');
+    }
   }
 
   /** All lines, also those that have gone up; wrapped ones are joined. */
