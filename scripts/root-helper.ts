@@ -25,6 +25,7 @@ import { systemClock } from '../src/host/clock.ts';
 import { asGroup, ownerOf } from '../src/host/file-owner.ts';
 import { systemFiles } from '../src/host/files.ts';
 import type { Log } from '../src/host/log.ts';
+import { lockedChanges } from '../src/remote-config/locked.ts';
 import { configure, isConfigurationOnTrial } from '../src/remote-config/root/configure.ts';
 import { settle } from '../src/remote-config/root/end-trial.ts';
 import type { RootConfigurationDeps } from '../src/remote-config/root/root-deps.ts';
@@ -77,6 +78,7 @@ const configuration: RootConfigurationDeps = {
   startTimer,
   stopTimer,
   renewAgent: async (how) => void (await run('systemctl', ['--no-block', how, 'turnstone.service'])),
+  lockedChanges,
   isReleaseOnTrial: async () => (await openTrial({ files, paths: { ...paths, firmware: ENTERED } })) !== undefined,
   clock: systemClock,
   log,

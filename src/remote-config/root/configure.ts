@@ -9,7 +9,7 @@ import { messageOf, refusal } from '../../errors/agent-error.ts';
 import type { ConfigureRequest } from '../../firmware/guard-state.ts';
 import { keyValueLines } from '../../store/key-value-lines.ts';
 import { boundedTree } from '../bounded-tree.ts';
-import { type Allowance, lockedChanges, type Tree } from '../locked.ts';
+import type { Allowance, Tree } from '../locked.ts';
 import {
   CANDIDATE_NAME,
   type ConfigurationOutcome,
@@ -98,7 +98,7 @@ async function expectTakes(
   if (!enabled) throw refusal('remote-config/disabled', 'remoteConfiguration.enabled is not true in the file in place');
   if (await deps.isReleaseOnTrial())
     throw refusal('remote-config/release-on-trial', 'a release is on trial: the configuration waits for its end');
-  const changes = lockedChanges(before, boundedTree(candidate, 'the new file'), allow);
+  const changes = deps.lockedChanges(before, boundedTree(candidate, 'the new file'), allow);
   if (changes.length === 0) return;
   const named = changes.slice(0, MAX_NAMED).map(({ path, words }) => `${path}: ${words}`);
   throw refusal('remote-config/locked', `${changes.length} changes may not come from afar: ${named.join('; ')}`);

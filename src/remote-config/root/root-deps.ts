@@ -3,6 +3,7 @@ import type { UpdateFiles } from '../../firmware/update-files.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileOwner } from '../../host/file-owner.ts';
 import type { Log } from '../../host/log.ts';
+import type { lockedChanges } from '../locked.ts';
 
 export interface RootConfigurationDeps {
   readonly files: UpdateFiles;
@@ -23,6 +24,8 @@ export interface RootConfigurationDeps {
   readonly stopTimer: () => Promise<void>;
   /** Has the agent take up the file in place. */
   readonly renewAgent: (how: 'reload' | 'restart') => Promise<void>;
+  /** What a change from afar may not do. */
+  readonly lockedChanges: typeof lockedChanges;
   readonly isReleaseOnTrial: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'bootId' | 'monotonicMs' | 'wallMs'>;
   readonly log: Log;
