@@ -2,7 +2,7 @@
  * The end of a configuration's trial, in the order that the boot guard keeps too. Each step can be cut short: the verdict is written first,
  * `state` goes last, and whoever comes between them finishes what the verdict says.
  *
- *   verdict in `result` ─► file back ─► history ─► copies removed ─► `state` removed ─► timer stopped ─► reload or restart
+ *   verdict in `result` ─► file back ─► reload or restart ─► history ─► copies removed ─► `state` removed ─► timer stopped
  */
 import { join } from 'node:path';
 import { messageOf } from '../../errors/agent-error.ts';
@@ -34,10 +34,6 @@ export async function settle(deps: RootConfigurationDeps, request: SettleRequest
     const hasGoneDown = trial.bootId !== deps.clock.bootId;
     return endTrial(deps, trial, hasGoneDown ? { outcome: 'returned', reason: WENT_DOWN } : request);
   }
-  const result = await readConfigurationResult(deps.files, paths);
-  // An earlier run was cut short before its last step.
-  if (trial === undefined && result?.id === request.id && result.outcome === request.outcome)
-    return request.outcome === 'kept' ? undefined : renewAgent(deps, request.id, 'restart');
   deps.log.warn({ id: request.id }, 'a configuration is to be settled that is not on trial');
 }
 
@@ -58,6 +54,7 @@ export async function endTrial(deps: RootConfigurationDeps, trial: Configuration
     await writeVerdict(deps, paths, result);
     if (outcome === 'returned' && hash === trial.hash)
       await putBack(deps, { before: paths.before, hash: trial.before, mode: owner?.mode ?? 0o640 });
+    if (outcome === 'returned') await renewAgent(deps, trial.id, trial.needs);
     await forget(deps, paths, trial, {
       id: trial.id,
       hash: trial.hash,
@@ -66,7 +63,6 @@ export async function endTrial(deps: RootConfigurationDeps, trial: Configuration
       reason,
       atMs: result.atMs,
     });
-    if (outcome === 'returned') await renewAgent(deps, trial.id, trial.needs);
   });
 }
 

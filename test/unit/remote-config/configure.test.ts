@@ -86,7 +86,7 @@ describe('a configuration that is asked for', () => {
   it('is restarted for where that is needed', async () => {
     await bench.ask({ needs: 'restart' });
     await bench.settle('returned');
-    expect(bench.done).toEqual(['timer 300', 'restart', 'stop timer', 'restart']);
+    expect(bench.done).toEqual(['timer 300', 'restart', 'restart', 'stop timer']);
   });
 
   it('may be asked for again while it is on trial: its time does not begin anew', async () => {
@@ -351,7 +351,7 @@ describe('a trial', () => {
       trial: undefined,
       result: { outcome: 'returned', reason: 'no upload' },
     });
-    expect(bench.done).toEqual(['stop timer', 'reload']);
+    expect(bench.done).toEqual(['reload', 'stop timer']);
     expect(await bench.left()).toEqual([]);
     expect(await bench.historyText('0001')).toContain('outcome=returned\n');
     expect(await modeOf(bench.file)).toBe('640');
