@@ -47,7 +47,7 @@ const log: Log = { debug: () => {}, info: say('info'), warn: say('warning'), err
 
 /** Ends a trial for which nobody else comes. */
 const TIMER = 'turnstone-trial';
-/** The guard's own unit has them too; the folder of the configuration, and the owner of the file in it, come with the trial. */
+/** What `boot-guard trial-over` may: write to these two folders, keep the owner of a file that it copies, and speak to the service manager. */
 const TIMER_SANDBOX = [
   'ProtectSystem=strict',
   `ReadWritePaths=${join(root, 'var/lib/turnstone-guard')} ${join(root, 'etc/turnstone')}`,
@@ -57,6 +57,17 @@ const TIMER_SANDBOX = [
   'PrivateDevices=yes',
   'PrivateNetwork=yes',
   'NoNewPrivileges=yes',
+  'RestrictAddressFamilies=AF_UNIX',
+  'ProtectKernelTunables=yes',
+  'ProtectKernelModules=yes',
+  'ProtectKernelLogs=yes',
+  'ProtectControlGroups=yes',
+  'ProtectClock=yes',
+  'ProtectHostname=yes',
+  'RestrictNamespaces=yes',
+  'RestrictRealtime=yes',
+  'RestrictSUIDSGID=yes',
+  'LockPersonality=yes',
   'CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER',
   'SystemCallArchitectures=native',
 ];
@@ -147,7 +158,10 @@ async function startTimer(seconds: number): Promise<void> {
     ...TIMER_SANDBOX.map((property) => `--property=${property}`),
     join(root, 'opt/turnstone/guard/boot-guard'),
     'trial-over',
-  ]);
+  ]).catch((error: unknown) => {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    throw new Error(`the timer of the trial cannot be started: ${said.split('\n').at(-1) || messageOf(error)}`);
+  });
 }
 
 async function stopTimer(): Promise<void> {
