@@ -1,5 +1,5 @@
 /** The boot guard's part for configurations: the table of cases, by the script and by its model; and the script killed at every command. */
-import { readFile, readlink, symlink, writeFile } from 'node:fs/promises';
+import { readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -183,6 +183,15 @@ describe('the guard of a configuration', () => {
     await runGuard(alone.root, 'trial-over');
     expect(await alone.seen()).toMatchObject({ inPlace: AFTER, trial: 'one' });
     await alone.remove();
+  });
+
+  it('makes no file that others can read where the history has the trial already', async () => {
+    const bench = await stage({ inPlace: 'site' });
+    await rename(bench.paths.trial, join(bench.paths.history, '0001.yaml'));
+    await runGuard(bench.root, 'trial-over');
+    expect(await bench.left()).toEqual([]);
+    expect(((await stat(join(bench.paths.history, '0001.yaml'))).mode & 0o777).toString(8)).toBe('640');
+    await bench.remove();
   });
 
   it('stops the timer of a trial that it ends, and leaves the release’s part for the next turn', async () => {
