@@ -50,7 +50,7 @@ export interface ReleaseSwapDeps extends ReleaseFolderDeps {
   readonly log: Log;
 }
 
-/** What root does about configurations, which is not firmware's to know. */
+/** Root's work on configurations, which is not firmware's to know. */
 export interface ConfigurationRequests {
   readonly configure: (request: ConfigureRequest) => Promise<void>;
   readonly settle: (request: SettleRequest) => Promise<void>;

@@ -7,7 +7,7 @@ import { expandTemplates } from '../config/expand-templates.ts';
 import { decodeText } from '../config/yaml/yaml-bounds.ts';
 import { readYaml } from '../config/yaml/yaml-source.ts';
 import { refusal } from '../errors/agent-error.ts';
-import type { Tree } from './locked.ts';
+import type { Tree } from './tree-differences.ts';
 
 export const MAX_CONFIGURATION_BYTES = 1024 * 1024;
 /** They are for sharing a few key rules. */

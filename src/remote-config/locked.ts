@@ -1,7 +1,5 @@
-/** What a change from afar can never widen. This one refuses every change. */
-
-/** A configuration as plain values: templates expanded, the environment not substituted. */
-export type Tree = Readonly<Record<string, unknown>>;
+/** Changes that may not come from afar. This one refuses every change. */
+import type { Tree } from './tree-differences.ts';
 
 /** A change that may not come from afar. */
 export interface LockedChange {
@@ -9,10 +7,8 @@ export interface LockedChange {
   readonly words: string;
 }
 
-/** Parts of a configuration that its file in place opens to changes from afar. */
-export type Allowance = 'platform' | 'programs' | 'outputs';
-
-export function lockedChanges(before: Tree, after: Tree, _allow: readonly Allowance[]): readonly LockedChange[] {
+/** Returns all changes; what the file in place allows stands in `before`. */
+export function lockedChanges(before: Tree, after: Tree): readonly LockedChange[] {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys]
     .filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))

@@ -43,7 +43,7 @@ export interface ConfigurationResult {
   readonly atMs: EpochMs;
 }
 
-/** What the history says of a file beside it. */
+/** The history's words about a file beside them. */
 export interface HistoryNote {
   readonly id: string;
   readonly hash: string;

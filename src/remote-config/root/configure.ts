@@ -9,7 +9,7 @@ import { messageOf, refusal } from '../../errors/agent-error.ts';
 import type { ConfigureRequest } from '../../firmware/guard-state.ts';
 import { keyValueLines } from '../../store/key-value-lines.ts';
 import { boundedTree } from '../bounded-tree.ts';
-import type { Allowance, Tree } from '../locked.ts';
+import type { Tree } from '../tree-differences.ts';
 import {
   CANDIDATE_NAME,
   type ConfigurationOutcome,
@@ -22,7 +22,6 @@ import { endTrial, isVerdict, removeTrialFiles, renewAgent, WENT_DOWN } from './
 import { readCandidate, readInPlace, replaceInPlace, sha256 } from './file-in-place.ts';
 import { backPath, type RootConfigurationDeps } from './root-deps.ts';
 
-const ALLOWANCES = ['platform', 'programs', 'outputs'] as const satisfies Allowance[];
 /** Trials that the history keeps. */
 const HISTORY_LENGTH = 10;
 const NUMBER_DIGITS = 4;
@@ -98,19 +97,15 @@ async function expectTakes(
   if (!enabled) throw refusal('remote-config/disabled', 'remoteConfiguration.enabled is not true in the file in place');
   if (await deps.isReleaseOnTrial())
     throw refusal('remote-config/release-on-trial', 'a release is on trial: the configuration waits for its end');
-  const changes = deps.lockedChanges(before, boundedTree(candidate, 'the new file'), allow);
+  const changes = deps.lockedChanges(before, boundedTree(candidate, 'the new file'));
   if (changes.length === 0) return;
   const named = changes.slice(0, MAX_NAMED).map(({ path, words }) => `${path}: ${words}`);
   throw refusal('remote-config/locked', `${changes.length} changes may not come from afar: ${named.join('; ')}`);
 }
 
-/** What the file in place allows; anything but a plain yes is a no. */
-function leaveOf(tree: Tree): { readonly enabled: boolean; readonly allow: readonly Allowance[] } {
-  const section = tree.remoteConfiguration;
-  if (typeof section !== 'object' || section === null) return { enabled: false, allow: [] };
-  const { enabled, allow }: { readonly enabled?: unknown; readonly allow?: unknown } = section;
-  const words: readonly unknown[] = Array.isArray(allow) ? allow : [];
-  return { enabled: enabled === true, allow: ALLOWANCES.filter((one) => words.includes(one)) };
+/** True where the file in place allows changes from afar; anything but a plain yes is a no. */
+function isEnabled({ remoteConfiguration: section }: Tree): boolean {
+  return typeof section === 'object' && section !== null && 'enabled' in section && section.enabled === true;
 }
 
 /** All that the way back needs, on a full disk too, lies before the trial begins; `state`, which begins it, comes last. */

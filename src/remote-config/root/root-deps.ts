@@ -1,4 +1,4 @@
-/** What root's part of a configuration from afar stands on; the root helper's program gives it. */
+/** The ground on which root's part of a configuration from afar stands; the root helper's program gives it. */
 import type { UpdateFiles } from '../../firmware/update-files.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileOwner } from '../../host/file-owner.ts';
@@ -24,7 +24,7 @@ export interface RootConfigurationDeps {
   readonly stopTimer: () => Promise<void>;
   /** Has the agent take up the file in place. */
   readonly renewAgent: (how: 'reload' | 'restart') => Promise<void>;
-  /** What a change from afar may not do. */
+  /** Changes that may not come from afar. */
   readonly lockedChanges: typeof lockedChanges;
   readonly isReleaseOnTrial: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'bootId' | 'monotonicMs' | 'wallMs'>;

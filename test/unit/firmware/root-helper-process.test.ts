@@ -189,7 +189,9 @@ describe('a configuration', () => {
     await writeFile(join(root, 'bin/systemd-run'), '#!/bin/sh\necho no bus >&2\nexit 1\n', { mode: 0o755 });
     expect((await ask()).code).toBe(0);
     expect(await inPlace()).toBe(BEFORE);
-    expect(await said('var/lib/turnstone-guard/configuration/result')).toMatch(/outcome=refused\n.*\nreason=the timer of the trial cannot be started: no bus\n/);
+    expect(await said('var/lib/turnstone-guard/configuration/result')).toMatch(
+      /outcome=refused\n.*\nreason=the timer of the trial cannot be started: no bus\n/,
+    );
   });
 
   it('is refused where its folder is a link', async () => {

@@ -170,7 +170,6 @@ describe('a configuration is refused', () => {
       [
         { remoteConfiguration: { enabled: true, allow: ['outputs', 'everything', 7] } },
         { remoteConfiguration: { enabled: true, allow: ['platform', 'programs', 'outputs'] } },
-        ['outputs'],
       ],
     ]);
   });
