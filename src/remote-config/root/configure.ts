@@ -93,8 +93,8 @@ async function expectTakes(
     throw refusal('remote-config/other-base', 'the file in place is not the one that was to be changed');
   if (request.hash === request.before) throw refusal('remote-config/same-file', 'this file is in place already');
   const before = boundedTree(inPlace, 'the file in place');
-  const { enabled, allow } = leaveOf(before);
-  if (!enabled) throw refusal('remote-config/disabled', 'remoteConfiguration.enabled is not true in the file in place');
+  if (!isEnabled(before))
+    throw refusal('remote-config/disabled', 'remoteConfiguration.enabled is not true in the file in place');
   if (await deps.isReleaseOnTrial())
     throw refusal('remote-config/release-on-trial', 'a release is on trial: the configuration waits for its end');
   const changes = deps.lockedChanges(before, boundedTree(candidate, 'the new file'));
