@@ -13,7 +13,7 @@
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BuildOptions, build, type Metafile, transform } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin, transform } from 'esbuild';
 import { builtinsWhenUsed, englishOnly, nativeModulesBesideTheBundle, undiciDispatchers } from './bundle-plugins.ts';
 import { writeStartFile } from './start-file.ts';
 
@@ -88,7 +88,7 @@ export async function buildBundle(
     join(target, 'module-driver.mjs'),
     version,
   );
-  const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
+  const helper = await bundleHelper(join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
   await copyPages(join(target, 'pages'));
   await cp(join(ROOT, 'src/sensors/modbus/models'), join(target, 'models'), { recursive: true });
@@ -103,7 +103,28 @@ export async function buildBundle(
   return { version, startBytes: (await stat(join(target, 'start.mjs'))).size };
 }
 
-export async function bundleFile(entry: string, outfile: string, version: string): Promise<Metafile> {
+/** Bundles root's program as the one file that is installed of it. What the agent loads when it is used, as drivers, root never does. */
+async function bundleHelper(outfile: string, version: string): Promise<Metafile> {
+  const metafile = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), outfile, version, [nothingLoadedLater]);
+  const files = Object.keys(metafile.outputs);
+  if (files.length !== 1) throw new Error(`the root helper is one file, and not ${files.join(', ')}`);
+  return metafile;
+}
+
+const nothingLoadedLater: Plugin = {
+  name: 'nothing-loaded-later',
+  setup: (build) =>
+    build.onResolve({ filter: /^\./ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
+    ),
+};
+
+export async function bundleFile(
+  entry: string,
+  outfile: string,
+  version: string,
+  plugins: readonly Plugin[] = [],
+): Promise<Metafile> {
   const result = await build({
     entryPoints: [{ in: entry, out: basename(outfile, '.mjs') }],
     outdir: dirname(outfile),
@@ -120,7 +141,7 @@ export async function bundleFile(entry: string, outfile: string, version: string
       // undici's second, experimental HTTP parser stays out, as it does of Node itself.
       esbuildDetection: 'true',
     },
-    plugins: [nativeModulesBesideTheBundle, builtinsWhenUsed, undiciDispatchers, englishOnly],
+    plugins: [...plugins, nativeModulesBesideTheBundle, builtinsWhenUsed, undiciDispatchers, englishOnly],
   });
   return result.metafile;
 }

@@ -49,7 +49,10 @@ fi
 remove() {
   if [ "$live" = yes ]; then
     systemctl disable --now turnstone.service turnstone-helper.path turnstone-guard.timer 2>/dev/null || true
+    systemctl stop turnstone-trial.timer 2>/dev/null || true
   fi
+  # Nothing is left that would end a trial: the file that is in place stays.
+  rm -f "$guard_state/configuration/state" "$settings/turnstone.yaml.back" "$settings/turnstone.yaml.tmp"
   for unit in $UNITS; do rm -f "$units/$unit" "$units/multi-user.target.wants/$unit" "$units/timers.target.wants/$unit"; done
   rm -f "$units/turnstone.service.d/sysfs-gpio-pwm.conf"
   if [ "$purge" = yes ]; then rm -rf "$units/turnstone.service.d"; else rmdir "$units/turnstone.service.d" 2>/dev/null || true; fi
@@ -106,7 +109,7 @@ own() { # own OWNER MODE PATH…: by number, so that it holds for another root t
 
 # --- folders and settings; what a person has changed stays. What lies in the state folder is the service's own, and trusted for nothing:
 # the agent makes its folders there itself, and no link in it is followed here.
-install -d -m 755 "$home" "$guard_state"
+install -d -m 755 "$home" "$guard_state" "$guard_state/configuration" "$guard_state/configuration/history"
 install -d "$settings" "$settings/credentials" "$settings/trusted-keys" "$state"
 own root:turnstone 750 "$settings"
 own root:root 700 "$settings/credentials"

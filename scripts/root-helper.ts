@@ -2,7 +2,7 @@
  * The root helper's process: started by turnstone-helper.path when the agent leaves a request, and by install.sh or the Debian package
  * to adopt a release. It lies in /opt/turnstone/guard with a Node of its own, and is replaced only by install.sh or the package.
  *
- *   root-helper.mjs request                            does the one request that lies there (swap, reboot)
+ *   root-helper.mjs request                            does the one request that lies there (swap, reboot, configure, settle)
  *   root-helper.mjs adopt FOLDER [--allow-downgrade]   installs the release unpacked in FOLDER; prints the version that is current then
  *   root-helper.mjs place FOLDER [--allow-downgrade]   makes the release of the Debian package in FOLDER one of this machine's; prints as adopt
  *   root-helper.mjs check-key FILE                     whether FILE can be a trusted key
@@ -19,10 +19,16 @@ import { releasePaths } from '../src/firmware/guard-state.ts';
 import { placePackage } from '../src/firmware/place-package.ts';
 import { readTrustedKey } from '../src/firmware/release-folder.ts';
 import { answerRequest, type ReleaseSwapDeps } from '../src/firmware/release-swap.ts';
+import { openTrial } from '../src/firmware/trial-files.ts';
 import { updateFiles } from '../src/firmware/update-files.ts';
 import { systemClock } from '../src/host/clock.ts';
+import { asGroup, ownerOf } from '../src/host/file-owner.ts';
 import { systemFiles } from '../src/host/files.ts';
 import type { Log } from '../src/host/log.ts';
+import { lockedChanges } from '../src/remote-config/locked.ts';
+import { configure, isConfigurationOnTrial } from '../src/remote-config/root/configure.ts';
+import { settle } from '../src/remote-config/root/end-trial.ts';
+import type { RootConfigurationDeps } from '../src/remote-config/root/root-deps.ts';
 
 const run = promisify(execFile);
 const SERVICE_USER = 'turnstone';
@@ -39,14 +45,69 @@ const say = (level: string) => (fields: object, message: string) =>
   console.error(`${level}: ${message}`, JSON.stringify(fields));
 const log: Log = { debug: () => {}, info: say('info'), warn: say('warning'), error: say('error') };
 
+/** Ends a trial for which nobody else comes. */
+const TIMER = 'turnstone-trial';
+/** What `boot-guard trial-over` may: write to these two folders, keep the owner of a file that it copies, and speak to the service manager. */
+const TIMER_SANDBOX = [
+  'ProtectSystem=strict',
+  `ReadWritePaths=${join(root, 'var/lib/turnstone-guard')} ${join(root, 'etc/turnstone')}`,
+  `ReadOnlyPaths=-${join(root, 'etc/turnstone/trusted-keys')} -${join(root, 'etc/turnstone/credentials')}`,
+  'ProtectHome=yes',
+  'PrivateTmp=yes',
+  'PrivateDevices=yes',
+  'PrivateNetwork=yes',
+  'NoNewPrivileges=yes',
+  'RestrictAddressFamilies=AF_UNIX',
+  'ProtectKernelTunables=yes',
+  'ProtectKernelModules=yes',
+  'ProtectKernelLogs=yes',
+  'ProtectControlGroups=yes',
+  'ProtectClock=yes',
+  'ProtectHostname=yes',
+  'RestrictNamespaces=yes',
+  'RestrictRealtime=yes',
+  'RestrictSUIDSGID=yes',
+  'LockPersonality=yes',
+  'CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER',
+  'SystemCallArchitectures=native',
+];
+
+const files = updateFiles(systemFiles);
+const paths = releasePaths(root);
+
+/** The service's folder, once this process stands in it. */
+const ENTERED = '.';
+
+const configuration: RootConfigurationDeps = {
+  files,
+  guardFolder: paths.guard,
+  requestFolder: ENTERED,
+  file: join(root, 'etc/turnstone/turnstone.yaml'),
+  userId: process.geteuid?.() ?? 0,
+  ownerOf,
+  asGroup,
+  startTimer,
+  stopTimer,
+  renewAgent: async (how) => void (await run('systemctl', ['--no-block', how, 'turnstone.service'])),
+  lockedChanges,
+  isReleaseOnTrial: async () => (await openTrial({ files, paths: { ...paths, firmware: ENTERED } })) !== undefined,
+  clock: systemClock,
+  log,
+};
+
 const deps: ReleaseSwapDeps = {
-  files: updateFiles(systemFiles),
-  paths: releasePaths(root),
+  files,
+  paths,
   settingsFolder: join(root, 'etc/turnstone'),
   arch: process.arch,
   selfTest,
   restartAgent: async () => void (await run('systemctl', ['--no-block', 'restart', 'turnstone.service'])),
   reboot: async () => void (await run('systemctl', ['reboot'])),
+  configuration: {
+    configure: (request) => configure(configuration, request),
+    settle: (request) => settle(configuration, request),
+    isOnTrial: () => isConfigurationOnTrial(configuration),
+  },
   clock: systemClock,
   log,
 };
@@ -57,7 +118,7 @@ process.umask(0o022);
 try {
   if (command === 'request')
     await answerRequest({ ...deps, paths: { ...deps.paths, firmware: enterFolder(deps.paths.firmware) } }, never);
-  else if (command === 'check-key' && folder !== undefined) await readTrustedKey(updateFiles(systemFiles), folder);
+  else if (command === 'check-key' && folder !== undefined) await readTrustedKey(files, folder);
   else if ((command === 'adopt' || command === 'place') && folder !== undefined) {
     const install = command === 'adopt' ? adoptRelease : placePackage;
     const { installed, current } = await install(
@@ -83,7 +144,28 @@ function enterFolder(path: string): string {
   process.chdir(path);
   if (process.cwd() !== join(realpathSync(dirname(path)), basename(path)))
     throw new Error(`${path} leads elsewhere: it is a link`);
-  return '.';
+  return ENTERED;
+}
+
+/** A timer of a trial before may still run, or its guard. */
+async function startTimer(seconds: number): Promise<void> {
+  await stopTimer();
+  await run('systemd-run', [
+    `--on-active=${seconds}s`,
+    '--timer-property=AccuracySec=1s',
+    `--unit=${TIMER}`,
+    '--collect',
+    ...TIMER_SANDBOX.map((property) => `--property=${property}`),
+    join(root, 'opt/turnstone/guard/boot-guard'),
+    'trial-over',
+  ]).catch((error: unknown) => {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+    throw new Error(`the timer of the trial cannot be started: ${said.split('\n').at(-1) || messageOf(error)}`);
+  });
+}
+
+async function stopTimer(): Promise<void> {
+  await run('systemctl', ['stop', `${TIMER}.timer`, `${TIMER}.service`]).catch(() => undefined);
 }
 
 /** Runs `turnstone firmware self-test` of a release as the service user, with nothing of this process's environment. */

@@ -7,7 +7,8 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { configSchema, MAX_ITEMS } from '../src/config/schema/agent-config.ts';
+import { MAX_ITEMS } from '../src/config/fields/max-items.ts';
+import { configSchema } from '../src/config/schema/agent-config.ts';
 import { type JsonObject, sharingShapes } from './shared-shapes.ts';
 
 export const SCHEMA_FILE = fileURLToPath(new URL('../config/turnstone.schema.json', import.meta.url));

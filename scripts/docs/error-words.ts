@@ -71,6 +71,7 @@ export const ROOM_WORDS: Readonly<Record<string, string>> = {
   config: 'The configuration file.',
   'control-socket': 'The way from a command to the running agent.',
   firmware: 'Updates of the agent, and packages for attached devices.',
+  'remote-config': 'Configurations from afar, as the root helper takes or refuses them.',
   hardware: 'Buses, lines, ports and what is connected to them.',
   host: 'The machine: files, programs, other agents.',
   json: 'JSON that cannot be read.',

@@ -8,7 +8,7 @@ import type { ConfigFault, ConfigPath, PathFault } from './fields/config-fault.t
 import { depthIn, pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from './fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey } from './fields/findings.ts';
-import { MAX_ITEMS } from './schema/agent-config.ts';
+import { MAX_ITEMS } from './fields/max-items.ts';
 import { filled, isMapping, isWords, type Mapping, TemplateSize, type Words } from './template-words.ts';
 import type { YamlSource } from './yaml/yaml-source.ts';
 

@@ -5,6 +5,7 @@
  *   agent ◄── turnstone-guard/trial, result ─────────  root helper, boot guard   (in root's folder, for all to read)
  */
 import { join } from 'node:path';
+import { keyValueLines, oneLine, parseKeyValueLines } from '../store/key-value-lines.ts';
 import { withPlain } from './file-pieces.ts';
 import { isVersion } from './release-version.ts';
 import type { UpdateFiles } from './update-files.ts';
@@ -27,12 +28,41 @@ export function releasePaths(root = '/'): ReleasePaths {
   };
 }
 
-/** A request of the agent to the helper. `swap` takes the verified image beside the request, or goes to a kept release. */
+/**
+ * A request of the agent to the helper. `swap` takes the verified image beside the request, or goes to a kept release; `configure` tries
+ * the configuration beside the request, `settle` ends its trial.
+ */
 export type HelperRequest = Partial<AskedAt> &
   (
     | { readonly request: 'swap'; readonly id: string; readonly version: string; readonly source: 'image' | 'kept' }
     | { readonly request: 'reboot'; readonly id: string }
+    | ConfigureRequest
+    | SettleRequest
   );
+
+export interface ConfigureRequest {
+  readonly request: 'configure';
+  readonly id: string;
+  /** SHA-256 of the new file in hex. */
+  readonly hash: string;
+  /** SHA-256 of the file that it replaces. */
+  readonly before: string;
+  /** Length of the trial in seconds, 60 to 3600. */
+  readonly trialS: number;
+  /** How the agent takes the new file up. */
+  readonly needs: 'reload' | 'restart';
+  readonly origin: ConfigurationOrigin;
+}
+
+export interface SettleRequest {
+  readonly request: 'settle';
+  readonly id: string;
+  readonly outcome: 'kept' | 'returned';
+  readonly reason: string;
+}
+
+/** Where a configuration came from. */
+export type ConfigurationOrigin = 'package' | 'patch' | 'page' | 'local';
 
 /** Time of a request: a request that nobody came for must not act later. Releases before did not write it. */
 export interface AskedAt {
@@ -65,8 +95,11 @@ export const REQUEST_NAME = 'request';
 export const HELPER_NAME = 'root-helper.mjs';
 export const CONFIRMED_NAME = 'confirmed';
 const MAX_BYTES = 4096;
-const MAX_LINE_LENGTH = 300;
 const ID = /^[0-9a-zA-Z-]{1,64}$/;
+const HASH = /^[0-9a-f]{64}$/;
+const MIN_TRIAL_S = 60;
+const MAX_TRIAL_S = 3600;
+const ORIGINS: readonly string[] = ['package', 'patch', 'page', 'local'] satisfies ConfigurationOrigin[];
 const OUTCOMES: readonly string[] = [
   'swapped',
   'refused',
@@ -74,18 +107,41 @@ const OUTCOMES: readonly string[] = [
   'rolled-back',
 ] satisfies GuardResult['outcome'][];
 
-/** Reads what an agent wrote, which may be anything; undefined for all but the two requests. */
+/** Reads what an agent wrote, which may be anything; undefined for all but the four requests. */
 export function parseRequest(bytes: Uint8Array): HelperRequest | undefined {
-  const { request, id = '', version = '', source, bootId = '', askedAtMs = '' } = parseLines(bytes);
+  const fields = parseKeyValueLines(bytes);
+  const { request, id = '', version = '', source, bootId = '', askedAtMs = '' } = fields;
   if (!ID.test(id)) return undefined;
   const asked = ID.test(bootId) && /^\d{1,15}$/.test(askedAtMs) ? { bootId, askedAtMs: Number(askedAtMs) } : {};
   if (request === 'reboot') return { request, id, ...asked };
+  if (request === 'configure') return parseConfigure(id, fields, asked);
+  if (request === 'settle') return parseSettle(id, fields, asked);
   if (request !== 'swap' || !isVersion(version) || (source !== 'image' && source !== 'kept')) return undefined;
   return { request, id, version, source, ...asked };
 }
 
+type Fields = Readonly<Record<string, string | undefined>>;
+
+function parseConfigure(id: string, fields: Fields, asked: Partial<AskedAt>): HelperRequest | undefined {
+  const { hash = '', before = '', trialS: seconds = '', needs, origin = '' } = fields;
+  const trialS = /^\d{2,4}$/.test(seconds) ? Number(seconds) : 0;
+  if (!HASH.test(hash) || !HASH.test(before) || trialS < MIN_TRIAL_S || trialS > MAX_TRIAL_S) return undefined;
+  if ((needs !== 'reload' && needs !== 'restart') || !isOrigin(origin)) return undefined;
+  return { request: 'configure', id, hash, before, trialS, needs, origin, ...asked };
+}
+
+function parseSettle(id: string, fields: Fields, asked: Partial<AskedAt>): HelperRequest | undefined {
+  const { outcome, reason = '' } = fields;
+  if (outcome !== 'kept' && outcome !== 'returned') return undefined;
+  return { request: 'settle', id, outcome, reason: oneLine(reason), ...asked };
+}
+
+function isOrigin(word: string): word is ConfigurationOrigin {
+  return ORIGINS.includes(word);
+}
+
 export async function readTrial(files: UpdateFiles, paths: ReleasePaths): Promise<Trial | undefined> {
-  const { id, version, previous } = parseLines(await files.read(join(paths.guard, 'trial'), MAX_BYTES));
+  const { id, version, previous } = parseKeyValueLines(await files.read(join(paths.guard, 'trial'), MAX_BYTES));
   if (id === undefined || version === undefined || !isVersion(version) || previous === undefined) return undefined;
   return { id, version, previous };
 }
@@ -96,7 +152,7 @@ export async function readResult(files: UpdateFiles, paths: ReleasePaths): Promi
     outcome,
     version = '',
     reason = '',
-  } = parseLines(await files.read(join(paths.guard, 'result'), MAX_BYTES));
+  } = parseKeyValueLines(await files.read(join(paths.guard, 'result'), MAX_BYTES));
   if (id === undefined || outcome === undefined || !OUTCOMES.includes(outcome)) return undefined;
   return { id, outcome: outcome as GuardResult['outcome'], version, reason };
 }
@@ -104,7 +160,7 @@ export async function readResult(files: UpdateFiles, paths: ReleasePaths): Promi
 /** The trial that the agent says it has confirmed. */
 export async function confirmedId(files: UpdateFiles, paths: ReleasePaths): Promise<string | undefined> {
   return readHead(files, join(paths.firmware, CONFIRMED_NAME)).then(
-    (bytes) => parseLines(bytes).id,
+    (bytes) => parseKeyValueLines(bytes).id,
     () => undefined,
   );
 }
@@ -123,19 +179,5 @@ export async function currentVersion(files: UpdateFiles, paths: ReleasePaths): P
 
 /** One KEY=VALUE a line; a value keeps to its line. */
 export function guardLines(fields: HelperRequest | Trial | GuardResult | { readonly id: string }): string {
-  return Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key}=${lineOf(String(value))}\n`)
-    .join('');
-}
-
-function lineOf(text: string): string {
-  return text.replace(/[\p{Cc}]+/gu, ' ').slice(0, MAX_LINE_LENGTH);
-}
-
-function parseLines(bytes: Uint8Array | undefined): Record<string, string | undefined> {
-  const text = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8');
-  return Object.fromEntries(
-    text.split('\n').map((line) => [line.split('=', 1)[0] ?? '', line.slice(line.indexOf('=') + 1)]),
-  );
+  return keyValueLines(fields);
 }

@@ -1,6 +1,6 @@
 /**
- * The work of root when the agent asks: swap the release or reboot, nothing else. Every step can be cut short; the same request again
- * finishes it, and until `current` moves the device runs what it ran before.
+ * The work of root when the agent asks: swap the release, try a configuration, or reboot, nothing else. Every step can be cut short; the
+ * same request again finishes it, and until `current` moves the device runs what it ran before.
  *
  *   request ─► taken away ─► image copied ─► copy verified ─► unpacked ─► tried as the service user ─► named ─► trial ─► current ─► restart
  */
@@ -9,6 +9,7 @@ import { messageOf, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import {
+  type ConfigureRequest,
   currentVersion,
   type HelperRequest,
   IMAGE_NAME,
@@ -16,6 +17,7 @@ import {
   REQUEST_NAME,
   readHead,
   readResult,
+  type SettleRequest,
 } from './guard-state.ts';
 import {
   copyPlain,
@@ -43,8 +45,16 @@ export interface ReleaseSwapDeps extends ReleaseFolderDeps {
   readonly selfTest: (folder: string, options: { readonly withConfig: boolean }, signal: AbortSignal) => Promise<void>;
   readonly restartAgent: () => Promise<void>;
   readonly reboot: () => Promise<void>;
+  readonly configuration: ConfigurationRequests;
   readonly clock: Pick<Clock, 'bootId' | 'monotonicMs'>;
   readonly log: Log;
+}
+
+/** Root's work on configurations, which is not firmware's to know. */
+export interface ConfigurationRequests {
+  readonly configure: (request: ConfigureRequest) => Promise<void>;
+  readonly settle: (request: SettleRequest) => Promise<void>;
+  readonly isOnTrial: () => Promise<boolean>;
 }
 
 export const UNSIGNED_SWITCH = 'allow-unsigned-firmware';
@@ -56,10 +66,12 @@ const MAX_IMAGE_BYTES = 512 * 1024 * 1024;
 /** Takes the request that lies there and carries it out. Never throws for what it asks: a refusal is written to `result`. */
 export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal): Promise<void> {
   const request = await takeRequest(deps);
-  if (request === undefined) return deps.log.warn({}, 'what was asked is neither swap nor reboot');
+  if (request === undefined) return deps.log.warn({}, 'what was asked is none of swap, reboot, configure and settle');
   if (isStale(request, deps.clock))
     return deps.log.warn({ id: request.id }, 'a request from before this boot, or older than 10 min, was removed');
   if (request.request === 'reboot') return deps.reboot();
+  if (request.request === 'configure') return deps.configuration.configure(request);
+  if (request.request === 'settle') return deps.configuration.settle(request);
   const before = await currentVersion(deps.files, deps.paths);
   try {
     await swap(deps, request, signal);
@@ -81,9 +93,9 @@ export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal):
   await deps.restartAgent();
 }
 
-/** A kept release of an earlier format asks for its swaps without a time; a reboot without one is never carried out. */
+/** A kept release of an earlier format asks for its swaps without a time; any other request without one is never carried out. */
 function isStale({ request, bootId, askedAtMs }: HelperRequest, clock: ReleaseSwapDeps['clock']): boolean {
-  if (bootId === undefined || askedAtMs === undefined) return request === 'reboot';
+  if (bootId === undefined || askedAtMs === undefined) return request !== 'swap';
   return bootId !== clock.bootId || clock.monotonicMs() - askedAtMs > MAX_REQUEST_AGE_MS;
 }
 
@@ -114,6 +126,8 @@ async function swap(
   // Back to the release before, which is still installed; an image of that version would have to replace it.
   const isWayBack = isOnTrial && trial.previous === request.version && request.source === 'kept';
   if (isOnTrial && !isWayBack) throw refusal('firmware/on-trial', `release ${previous} is not confirmed yet`);
+  if (!isWayBack && (await deps.configuration.isOnTrial()))
+    throw refusal('firmware/configuration-on-trial', 'a configuration is on trial: the release waits for its end');
   if (request.source === 'image') await installImage(deps, request, previous, signal);
   else {
     const kept = await expectWhole(deps, request.version);

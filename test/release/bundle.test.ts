@@ -136,7 +136,7 @@ describe('the root helper', () => {
     expect(await gateway.current()).toBe(before);
   });
 
-  it('takes nothing but its two requests', async () => {
+  it('takes nothing but its four requests', async () => {
     // The agent's own folder, which the installer leaves to it.
     await mkdir(gateway.path('var/lib/turnstone/firmware'), { recursive: true });
     await writeFile(gateway.path('var/lib/turnstone/firmware/request'), 'request=run\nid=x\ncommand=/bin/true\n');
@@ -147,7 +147,7 @@ describe('the root helper', () => {
         env: gateway.environment,
       },
     );
-    expect(stderr).toContain('neither swap nor reboot');
+    expect(stderr).toContain('none of swap, reboot, configure and settle');
     expect(await readdir(gateway.path('var/lib/turnstone/firmware'))).not.toContain('request');
     await rm(gateway.path('var/lib/turnstone/firmware'), { recursive: true });
   });

@@ -238,6 +238,7 @@ export class Gateway {
         }),
       restartAgent: () => mortal.change('restart', this.root, async () => stop.abort()),
       reboot: () => mortal.change('reboot', this.root, async () => stop.abort()),
+      configuration: { configure: async () => {}, settle: async () => {}, isOnTrial: async () => false },
       clock: this.clock,
       log: silentLog,
     };

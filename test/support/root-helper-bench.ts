@@ -27,6 +27,7 @@ export class RootHelperBench {
   readonly signer = makeKeys();
   /** Requests to the machine, in order: `self-test 2.0.0`, `restart`, `reboot`. */
   readonly done: string[] = [];
+  isConfigurationOnTrial = false;
   /** Complaint of the next self-test. */
   fault: string | undefined;
   readonly deps: ReleaseSwapDeps = {
@@ -41,6 +42,11 @@ export class RootHelperBench {
     },
     restartAgent: async () => void this.done.push('restart'),
     reboot: async () => void this.done.push('reboot'),
+    configuration: {
+      configure: async ({ id }) => void this.done.push(`configure ${id}`),
+      settle: async ({ id, outcome }) => void this.done.push(`settle ${id} ${outcome}`),
+      isOnTrial: async () => this.isConfigurationOnTrial,
+    },
     clock: this.clock,
     log: silentLog,
   };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from '../fields/default-places.ts';
 import { filePath, label, list, section } from '../fields/fields.ts';
+import { MAX_ITEMS } from '../fields/max-items.ts';
 import { actuatorSchema } from './actuators.ts';
 import { outboxSchema, uploadSchema } from './delivery.ts';
 import { deviceSchema } from './devices.ts';
@@ -15,9 +16,6 @@ import { sensorSchema } from './sensors.ts';
 
 /** The only version of the file's format there is. */
 const CONFIG_VERSION = 1;
-
-/** Largest numbers of items, far above what one board has pins, buses and time for. */
-export const MAX_ITEMS = { devices: 1_000, sensors: 1_000, actuators: 500, rules: 500 } as const;
 
 export const configShape = {
   version: z.literal(CONFIG_VERSION),

@@ -51,6 +51,7 @@ async function ask(version: string, source: 'image' | 'kept' = 'image'): Promise
     selfTest: async () => {},
     restartAgent: async () => {},
     reboot: async () => {},
+    configuration: { configure: async () => {}, settle: async () => {}, isOnTrial: async () => false },
     clock: new FakeClock(),
   };
   await answerRequest({ ...deps, ...acts }, new AbortController().signal);

@@ -170,6 +170,21 @@ describe('a request for a new release', () => {
     expect(await bench.seen()).toMatchObject({ current: '3.0.0', trial: { id: 'three', previous: '2.0.0' } });
   });
 
+  it('is refused while a configuration is on trial, unless it is the way back of a trial of its own', async () => {
+    bench.isConfigurationOnTrial = true;
+    await bench.ask();
+    expect(await bench.seen()).toMatchObject({
+      current: '1.0.0',
+      trial: undefined,
+      result: { outcome: 'refused', reason: 'a configuration is on trial: the release waits for its end' },
+    });
+    bench.isConfigurationOnTrial = false;
+    await bench.ask();
+    bench.isConfigurationOnTrial = true;
+    await bench.askBack('one', '1.0.0');
+    expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { outcome: 'rolled-back' } });
+  });
+
   it('may be for the newest version that ever ran, in another build too', async () => {
     bench.disk.put(`${GUARD}/history`, '3.0.0\n');
     await bench.ask({ version: '3.0.0' }, bench.image({ release: '3.0.0' }));
@@ -341,6 +356,32 @@ describe('a request for a new release', () => {
     await bench.ask();
     expect(await bench.seen()).toMatchObject({ current: undefined, result: { reason: 'no release is installed' } });
   });
+});
+
+describe('a request about a configuration', () => {
+  const HASHES = `hash=${'a'.repeat(64)}\nbefore=${'b'.repeat(64)}\n`;
+  const requests = {
+    configure: `request=configure\nid=one\n${HASHES}trialS=300\nneeds=reload\norigin=patch\n`,
+    settle: 'request=settle\nid=one\noutcome=kept\nreason=\n',
+  };
+
+  it.each(Object.entries(requests))('is handed on: %s', async (word, text) => {
+    await bench.say(`${text}bootId=boot-1\naskedAtMs=10000\n`);
+    expect(bench.done).toEqual([word === 'configure' ? 'configure one' : 'settle one kept']);
+    expect(bench.disk.paths).not.toContain('/var/lib/turnstone/firmware/request');
+    expect((await bench.seen()).result).toBeUndefined();
+  });
+
+  it.each(Object.entries(requests))(
+    'is not done by another boot, after ten minutes, or without a time: %s',
+    async (_word, text) => {
+      for (const asked of ['bootId=boot-0\naskedAtMs=10000\n', 'bootId=boot-1\n', 'askedAtMs=10000\n', ''])
+        await bench.say(`${text}${asked}`);
+      await bench.clock.advance(600_001);
+      await bench.say(`${text}bootId=boot-1\naskedAtMs=10000\n`);
+      expect(bench.done).toEqual([]);
+    },
+  );
 });
 
 describe('a request to go back', () => {

@@ -1,5 +1,6 @@
 /** The helper's own process: the service manager and the release's program are scripts that write down how they were called. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -137,6 +138,82 @@ describe('a request behind a link', () => {
     await symlink('data', join(root, 'var'));
     expect((await request({ request: 'reboot', id: 'one' })).code).toBe(0);
     expect(await said('systemctl')).toBe('reboot\n');
+  });
+});
+
+describe('a configuration', () => {
+  const BEFORE = 'remoteConfiguration: { enabled: true }\n';
+  const AFTER = `${BEFORE}# a comment is locked by nobody\n`;
+  const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const inPlace = (): Promise<string> => readFile(join(root, 'etc/turnstone/turnstone.yaml'), 'utf8');
+  const ask = (candidate = AFTER): Promise<Ended> =>
+    writeFile(join(paths.firmware, 'configuration'), candidate).then(() =>
+      request({
+        request: 'configure',
+        id: 'one',
+        hash: hash(AFTER),
+        before: hash(BEFORE),
+        trialS: 600,
+        needs: 'reload',
+        origin: 'package',
+      }),
+    );
+  beforeEach(async () => {
+    await writeFile(join(root, 'etc/turnstone/turnstone.yaml'), BEFORE, { mode: 0o640 });
+    await writeFile(join(root, 'bin/systemd-run'), `#!/bin/sh\necho "$*" >>"${root}/systemd-run"\n`, { mode: 0o755 });
+  });
+
+  it('is tried, under a timer in a sandbox, and settled', async () => {
+    expect(await ask()).toMatchObject({ code: 0, err: '' });
+    expect(await inPlace()).toBe(AFTER);
+    const timer = await said('systemd-run');
+    expect(timer).toMatch(
+      /^--on-active=600s --timer-property=AccuracySec=1s --unit=turnstone-trial --collect --property=/,
+    );
+    expect(timer.endsWith(` ${root}/opt/turnstone/guard/boot-guard trial-over\n`)).toBe(true);
+    for (const property of [
+      'ProtectSystem=strict',
+      'NoNewPrivileges=yes',
+      `ReadWritePaths=${root}/var/lib/turnstone-guard ${root}/etc/turnstone`,
+    ])
+      expect(timer).toContain(`--property=${property} `);
+    expect(await said('systemctl')).toBe(
+      'stop turnstone-trial.timer turnstone-trial.service\n--no-block reload turnstone.service\n',
+    );
+    await request({ request: 'settle', id: 'one', outcome: 'returned', reason: 'no' });
+    expect(await inPlace()).toBe(BEFORE);
+    expect(await said('var/lib/turnstone-guard/configuration/result')).toContain('outcome=returned\n');
+  });
+
+  it('is refused where the service manager starts no timer', async () => {
+    await writeFile(join(root, 'bin/systemd-run'), '#!/bin/sh\necho no bus >&2\nexit 1\n', { mode: 0o755 });
+    expect((await ask()).code).toBe(0);
+    expect(await inPlace()).toBe(BEFORE);
+    expect(await said('var/lib/turnstone-guard/configuration/result')).toMatch(
+      /outcome=refused\n.*\nreason=the timer of the trial cannot be started: no bus\n/,
+    );
+  });
+
+  it('is refused where its folder is a link', async () => {
+    const elsewhere = join(root, 'etc/other');
+    await rename(paths.firmware, elsewhere);
+    await symlink(elsewhere, paths.firmware);
+    expect((await ask()).err).toContain('it is a link');
+    expect(await inPlace()).toBe(BEFORE);
+  });
+
+  it('waits while a release is on trial, and a release while it is', async () => {
+    await writeFile(join(paths.guard, 'trial'), 'id=new\nversion=1.0.0\nprevious=0.9.0\n');
+    await ask();
+    expect(await said('var/lib/turnstone-guard/configuration/result')).toContain('a release is on trial');
+    await writeFile(join(paths.firmware, 'confirmed'), 'id=new\n');
+    await ask();
+    expect(await inPlace()).toBe(AFTER);
+    await swap('exit 0');
+    expect(await result()).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringContaining('configuration is on trial'),
+    });
   });
 });
 

@@ -7,6 +7,7 @@ import { updateFiles } from '../../../src/firmware/update-files.ts';
 import type { Update } from '../../../src/firmware/update-journal.ts';
 import type { UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { keyValueLines } from '../../../src/store/key-value-lines.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
@@ -190,6 +191,54 @@ describe('a request', () => {
       { id: 'two words' },
     ] as Record<string, string>[])
       expect(parsed(wrong)).toBeUndefined();
+  });
+
+  it('for a configuration is taken whole and within bounds, or not at all', () => {
+    const request = {
+      request: 'configure',
+      id: 'two',
+      hash: 'a'.repeat(64),
+      before: '0'.repeat(64),
+      trialS: 300,
+      needs: 'reload',
+      origin: 'patch',
+    };
+    const parsed = (changes: object): unknown =>
+      parseRequest(Buffer.from(keyValueLines(Object.assign({}, request, changes))));
+    expect(parsed({})).toEqual(request);
+    for (const trialS of [60, 3600]) expect(parsed({ trialS })).toMatchObject({ trialS });
+    for (const origin of ['package', 'page', 'local']) expect(parsed({ origin })).toMatchObject({ origin });
+    expect(parsed({ needs: 'restart', path: '/etc/passwd' })).toEqual(Object.assign({}, request, { needs: 'restart' }));
+    for (const wrong of [
+      { hash: 'a'.repeat(63) },
+      { hash: 'A'.repeat(64) },
+      { before: `${'a'.repeat(64)}/` },
+      { before: undefined },
+      { trialS: 59 },
+      { trialS: 3601 },
+      { trialS: '1e3' },
+      { trialS: '+300' },
+      { trialS: '' },
+      { needs: 'reboot' },
+      { origin: 'site' },
+      { origin: 'toString' },
+      { id: '../two' },
+    ])
+      expect(parsed(wrong), JSON.stringify(wrong)).toBeUndefined();
+  });
+
+  it('to settle a configuration has an outcome and a reason of one line', () => {
+    const request = { request: 'settle', id: 'two', outcome: 'returned', reason: 'no upload' };
+    const parsed = (changes: object): unknown =>
+      parseRequest(Buffer.from(keyValueLines(Object.assign({}, request, changes))));
+    expect(parsed({})).toEqual(request);
+    expect(parsed({ outcome: 'kept', reason: '' })).toEqual(
+      Object.assign({}, request, { outcome: 'kept', reason: '' }),
+    );
+    expect(
+      parseRequest(Buffer.from(`request=settle\nid=two\noutcome=kept\nreason=${'x'.repeat(500)}\u0007\n`)),
+    ).toMatchObject({ reason: 'x'.repeat(300) });
+    for (const outcome of ['trying', 'refused', '', undefined]) expect(parsed({ outcome }), outcome).toBeUndefined();
   });
 
   it('replaces an older one, in the words that the helper takes, for the group to read', async () => {

@@ -1,0 +1,145 @@
+/**
+ * The end of a configuration's trial, in the order that the boot guard keeps too. Each step can be cut short: the verdict is written first,
+ * `state` goes last, and whoever comes between them finishes what the verdict says.
+ *
+ *   verdict in `result` ─► file back ─► reload or restart ─► history ─► copies removed ─► `state` removed ─► timer stopped
+ */
+import { join } from 'node:path';
+import { messageOf } from '../../errors/agent-error.ts';
+import type { SettleRequest } from '../../firmware/guard-state.ts';
+import { keyValueLines } from '../../store/key-value-lines.ts';
+import {
+  type ConfigurationResult,
+  type ConfigurationTrial,
+  type HistoryNote,
+  readConfigurationResult,
+  readConfigurationTrial,
+  type TrialPaths,
+  trialPaths,
+} from '../trial-state.ts';
+import { putBack, readInPlace, sha256 } from './file-in-place.ts';
+import { backPath, type RootConfigurationDeps } from './root-deps.ts';
+
+type Verdict = Pick<HistoryNote, 'outcome' | 'reason'>;
+
+const ON_SITE = 'the file was changed on site during the trial, and stays';
+export const WENT_DOWN = 'the machine went down during the trial';
+const NEVER_PLACED: Verdict = { outcome: 'returned', reason: 'the file was never put in place' };
+
+/** Ends a trial as the agent says, as far as the file in place agrees. Asked again, it finishes what was cut short. */
+export async function settle(deps: RootConfigurationDeps, request: SettleRequest): Promise<void> {
+  const paths = trialPaths(deps.guardFolder);
+  const trial = await readConfigurationTrial(deps.files, paths);
+  if (trial?.id === request.id) {
+    const hasGoneDown = trial.bootId !== deps.clock.bootId;
+    return endTrial(deps, trial, hasGoneDown ? { outcome: 'returned', reason: WENT_DOWN } : request);
+  }
+  deps.log.warn({ id: request.id }, 'a configuration is to be settled that is not on trial');
+}
+
+/** Ends the trial that is on. What the file in place is, and a verdict that was written before, come before what is said now. */
+export async function endTrial(deps: RootConfigurationDeps, trial: ConfigurationTrial, said: Verdict): Promise<void> {
+  const paths = trialPaths(deps.guardFolder);
+  const owner = await deps.ownerOf(deps.file);
+  await deps.asGroup(owner?.groupId ?? 0, async () => {
+    const inPlace = await readInPlace(deps);
+    const hash = sha256(inPlace);
+    const written = await readConfigurationResult(deps.files, paths);
+    const verdict = written?.id === trial.id && isVerdict(written) ? written : undefined;
+    const isBefore = hash === trial.before;
+    if ((hash !== trial.hash && !isBefore) || (isBefore && verdict?.outcome === 'kept'))
+      return endOnSite(deps, paths, trial, inPlace);
+    const { outcome, reason } = verdict ?? (isBefore ? NEVER_PLACED : said);
+    const result = { id: trial.id, outcome, hash: trial.hash, reason, atMs: deps.clock.wallMs() };
+    await writeVerdict(deps, paths, result);
+    if (outcome === 'returned' && hash === trial.hash)
+      await putBack(deps, { before: paths.before, hash: trial.before, mode: owner?.mode ?? 0o640 });
+    if (outcome === 'returned') await renewAgent(deps, trial.id, trial.needs);
+    await forget(deps, paths, trial, {
+      id: trial.id,
+      hash: trial.hash,
+      origin: trial.origin,
+      outcome,
+      reason,
+      atMs: result.atMs,
+    });
+  });
+}
+
+/** Ends the trial of a file that somebody has replaced: theirs goes into the history, as kept by the site. */
+async function endOnSite(
+  deps: RootConfigurationDeps,
+  paths: TrialPaths,
+  trial: ConfigurationTrial,
+  inPlace: Uint8Array,
+): Promise<void> {
+  const note: HistoryNote = {
+    id: trial.id,
+    hash: sha256(inPlace),
+    origin: 'site',
+    outcome: 'kept',
+    reason: ON_SITE,
+    atMs: deps.clock.wallMs(),
+  };
+  const { id, hash, outcome, reason, atMs } = note;
+  await writeVerdict(deps, paths, { id, outcome, hash, reason, atMs });
+  const owner = await deps.ownerOf(deps.file);
+  await deps.files.write(paths.trial, inPlace, owner?.mode ?? 0o640);
+  await forget(deps, paths, trial, note);
+}
+
+/** True for a result that ends a trial. */
+export function isVerdict(result: ConfigurationResult): result is ConfigurationResult & Verdict {
+  return result.outcome === 'kept' || result.outcome === 'returned';
+}
+
+async function writeVerdict(
+  { files, log }: RootConfigurationDeps,
+  paths: TrialPaths,
+  result: ConfigurationResult,
+): Promise<void> {
+  try {
+    await files.write(paths.result, keyValueLines(result));
+  } catch (error) {
+    if (result.outcome !== 'returned') throw error;
+    log.error({ id: result.id, error: messageOf(error) }, 'the verdict is the one that was laid for a full disk');
+    await files.rename(paths.resultBack, paths.result).catch(() => undefined);
+  }
+}
+
+async function forget(
+  deps: RootConfigurationDeps,
+  paths: TrialPaths,
+  trial: ConfigurationTrial,
+  note: HistoryNote,
+): Promise<void> {
+  const { files, log } = deps;
+  try {
+    const place = join(paths.history, trial.number);
+    if ((await files.list(paths.folder)).includes('trial')) await files.rename(paths.trial, `${place}.yaml`);
+    await files.write(place, keyValueLines(note));
+  } catch (error) {
+    log.error({ id: trial.id, error: messageOf(error) }, 'the trial is missing in the history');
+  }
+  await removeTrialFiles(deps);
+  await deps.stopTimer();
+}
+
+/** Removes all that a trial has laid; `state` last, so that a cut leaves nothing behind that nobody comes for. */
+export async function removeTrialFiles(deps: RootConfigurationDeps): Promise<void> {
+  const { trial, before, resultBack, starts, state } = trialPaths(deps.guardFolder);
+  for (const path of [trial, backPath(deps), before, resultBack, starts, state]) await deps.files.remove(path);
+}
+
+/** Has the agent take up the file in place; a fault changes nothing about the file, and is logged. */
+export async function renewAgent(
+  deps: RootConfigurationDeps,
+  id: string,
+  how: ConfigurationTrial['needs'],
+): Promise<void> {
+  try {
+    await deps.renewAgent(how);
+  } catch (error) {
+    deps.log.error({ id, error: messageOf(error) }, 'the agent could not be told of its configuration');
+  }
+}

@@ -1,0 +1,57 @@
+/** The configuration that the service starts with, and the two whole files between which a trial moves it. */
+import { createHash } from 'node:crypto';
+import { refusal } from '../../errors/agent-error.ts';
+import { MAX_CONFIGURATION_BYTES } from '../bounded-tree.ts';
+import { backPath, type RootConfigurationDeps } from './root-deps.ts';
+
+type Deps = Pick<RootConfigurationDeps, 'files' | 'file'>;
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** @throws AgentError `host/read-failed`, `remote-config/no-file` (drop) when nothing is there. */
+export async function readInPlace({ files, file }: Deps): Promise<Buffer> {
+  const bytes = await files.read(file, MAX_CONFIGURATION_BYTES);
+  if (bytes === undefined) throw refusal('remote-config/no-file', `there is no ${file}`);
+  return bytes;
+}
+
+/**
+ * Copies a file of the service's into memory of root's: what is looked at is what is installed, whatever becomes of the file meanwhile.
+ * @throws AgentError `remote-config/too-large` (drop), and as `openPlain`.
+ */
+export async function readCandidate({ files }: Deps, path: string): Promise<Buffer> {
+  const source = await files.openPlain(path);
+  try {
+    const bytes = Buffer.alloc(MAX_CONFIGURATION_BYTES + 1);
+    let length = 0;
+    while (length < bytes.length) {
+      const read = await source.read(bytes.subarray(length), length);
+      if (read === 0) return bytes.subarray(0, length);
+      length += read;
+    }
+  } finally {
+    await source.close();
+  }
+  throw refusal('remote-config/too-large', `the new file has more than ${MAX_CONFIGURATION_BYTES} bytes`);
+}
+
+/** Replaces the file in place, whole or not at all. A file that lies under the temporary name goes first: it may be another's. */
+export async function replaceInPlace({ files, file }: Deps, bytes: Uint8Array, mode: number): Promise<void> {
+  await files.remove(`${file}.tmp`);
+  await files.write(file, bytes, mode);
+}
+
+/** Puts the file before the trial back: by a rename where the way back lies whole, as that takes no room, else by a copy. */
+export async function putBack(
+  deps: Deps,
+  { before, hash, mode }: { readonly before: string; readonly hash: string; readonly mode: number },
+): Promise<void> {
+  const back = await deps.files.read(backPath(deps), MAX_CONFIGURATION_BYTES).catch(() => undefined);
+  if (back !== undefined && sha256(back) === hash) return deps.files.rename(backPath(deps), deps.file);
+  const kept = await deps.files.read(before, MAX_CONFIGURATION_BYTES);
+  if (kept === undefined || sha256(kept) !== hash)
+    throw refusal('remote-config/no-way-back', 'there is no whole file to go back to');
+  await replaceInPlace(deps, kept, mode);
+}

@@ -1,0 +1,37 @@
+/** The ground on which root's part of a configuration from afar stands; the root helper's program gives it. */
+import type { UpdateFiles } from '../../firmware/update-files.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { FileOwner } from '../../host/file-owner.ts';
+import type { Log } from '../../host/log.ts';
+import type { lockedChanges } from '../locked.ts';
+
+export interface RootConfigurationDeps {
+  readonly files: UpdateFiles;
+  /** /var/lib/turnstone-guard, root's. */
+  readonly guardFolder: string;
+  /** The service's own folder, in which anything may lie. */
+  readonly requestFolder: string;
+  /** /etc/turnstone/turnstone.yaml. */
+  readonly file: string;
+  /** User of this process, to whom the file in place has to belong. */
+  readonly userId: number;
+  readonly ownerOf: (path: string) => Promise<FileOwner | undefined>;
+  /** Makes the files of `act` with this group. */
+  readonly asGroup: <T>(groupId: number, act: () => Promise<T>) => Promise<T>;
+  /** Starts `boot-guard trial-over` in so many seconds, in the place of a timer that runs. Rejects when it cannot be started. */
+  readonly startTimer: (seconds: number) => Promise<void>;
+  /** No timer is no fault. */
+  readonly stopTimer: () => Promise<void>;
+  /** Has the agent take up the file in place. */
+  readonly renewAgent: (how: 'reload' | 'restart') => Promise<void>;
+  /** Changes that may not come from afar. */
+  readonly lockedChanges: typeof lockedChanges;
+  readonly isReleaseOnTrial: () => Promise<boolean>;
+  readonly clock: Pick<Clock, 'bootId' | 'monotonicMs' | 'wallMs'>;
+  readonly log: Log;
+}
+
+/** The way back beside the file in place. */
+export function backPath({ file }: Pick<RootConfigurationDeps, 'file'>): string {
+  return `${file}.back`;
+}

@@ -1,0 +1,213 @@
+/** The boot guard's part for configurations: the table of cases, by the script and by its model; and the script killed at every command. */
+import { readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  CONFIG_TRIAL_TABLE,
+  type ConfigTrialCase,
+  type ConfigTrialEnd,
+  type FileName,
+  type GuardTurn,
+} from '../support/config-trial-table.ts';
+import { guardAlone } from '../support/guard-commands.ts';
+import { runGuard } from '../support/guard-shell.ts';
+import { type GuardedMachine, guardTurn } from '../support/modelled-config-guard.ts';
+import { AFTER, BEFORE, hashOf, RootConfigBench } from '../support/root-config-bench.ts';
+
+const SITE = 'on: site\n';
+const CONTENT: Readonly<Record<FileName, string>> = { trial: AFTER, before: BEFORE, site: SITE };
+/** Most of a guard's life is waiting for the disk. */
+const AT_ONCE = 4;
+const MAX_RUNS = 6;
+
+type Turn = ConfigTrialCase['turns'][number];
+
+function nameOf(text: string): FileName | undefined {
+  return (Object.keys(CONTENT) as FileName[]).find((name) => CONTENT[name] === text);
+}
+
+/** A machine on which root's own part has begun a trial. */
+async function stage({ inPlace, isOtherBoot, verdict }: Omit<ConfigTrialCase, 'turns' | 'ends'>) {
+  const bench = await RootConfigBench.make();
+  await bench.ask();
+  await bench.put('etc/turnstone/turnstone.yaml', CONTENT[inPlace]);
+  if (isOtherBoot === true) await bench.setBoot('boot-2');
+  if (verdict !== undefined)
+    await writeFile(
+      bench.paths.result,
+      `id=one\noutcome=${verdict}\nhash=${hashOf(AFTER)}\nreason=a verdict\natMs=1\n`,
+    );
+  return bench;
+}
+
+/** Words of the guard for a turn, and what systemd says of the stop. */
+function wordsOf(turn: Turn): readonly [GuardTurn, string] {
+  const [word = '', status = ''] = turn.split(' ');
+  return [word as GuardTurn, status];
+}
+
+async function seenOn(bench: RootConfigBench): Promise<ConfigTrialEnd> {
+  const { inPlace, trial, result } = await bench.seen();
+  const note = await bench.historyText('0001').catch(() => undefined);
+  const field = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(note ?? '')?.[1] ?? '';
+  const file = note === undefined ? undefined : nameOf(await bench.historyText('0001.yaml'));
+  const told = await readFile(join(bench.root, 'systemctl'), 'utf8').catch(() => '');
+  return {
+    inPlace: nameOf(inPlace) as FileName,
+    isOn: trial !== undefined,
+    outcome: result?.outcome as ConfigTrialEnd['outcome'],
+    reason: result?.reason ?? '',
+    history:
+      note === undefined ? undefined : (`${field('outcome')} ${field('origin')} ${file}` as ConfigTrialEnd['history']),
+    restarts: told.split('\n').filter((line) => line === '--no-block restart turnstone.service').length,
+  };
+}
+
+describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of a configuration %s', (_name, one) => {
+  it('as a script', async () => {
+    const bench = await stage(one);
+    for (const turn of one.turns) await runGuard(bench.root, ...wordsOf(turn));
+    expect(await seenOn(bench)).toEqual(one.ends);
+    expect(await bench.left()).toEqual(
+      one.ends.isOn ? expect.arrayContaining(['state', 'before', 'trial', 'turnstone.yaml.back']) : [],
+    );
+    await bench.remove();
+  });
+
+  it('as a model', () => {
+    const trial = { id: 'one', file: 'trial', before: 'before', bootId: 'boot-1', origin: 'patch', starts: 0 } as const;
+    const machine: GuardedMachine<FileName> = {
+      bootId: one.isOtherBoot === true ? 'boot-2' : 'boot-1',
+      inPlace: one.inPlace,
+      trial: Object.assign({}, trial),
+      result: { id: 'one', outcome: one.verdict ?? 'trying', reason: one.verdict === undefined ? '' : 'a verdict' },
+      history: [],
+    };
+    let restarts = 0;
+    for (const turn of one.turns) {
+      const [word, status] = wordsOf(turn);
+      if (guardTurn(machine, word, status === '' ? undefined : Number(status))) restarts += 1;
+    }
+    const [entry] = machine.history;
+    expect({
+      inPlace: machine.inPlace,
+      isOn: machine.trial !== undefined,
+      outcome: machine.result?.outcome,
+      reason: machine.result?.reason,
+      history: entry === undefined ? undefined : `${entry.outcome} ${entry.origin} ${entry.file}`,
+      restarts,
+    }).toEqual(one.ends);
+  });
+});
+
+const KILLED = [
+  'returns the file when its time is over, and restarts',
+  'returns the file before the start after the machine went down',
+  'returns a file that the agent refuses, and starts it',
+  'leaves a file alone that somebody has changed on site, when the time is over',
+  'finishes what was kept when the time is over',
+  'ends a trial whose file never came when its time is over',
+] as const;
+
+describe.each(KILLED)('the guard that %s', (name) => {
+  const one = CONFIG_TRIAL_TABLE[name] as ConfigTrialCase;
+  const last = wordsOf(one.turns.at(-1) as Turn);
+
+  it('ends well wherever it is killed, by its own next turns and by root’s', { timeout: 180_000 }, async () => {
+    const ready = async (): Promise<RootConfigBench> => {
+      const bench = await stage(one);
+      for (const turn of one.turns.slice(0, -1)) await runGuard(bench.root, ...wordsOf(turn));
+      return bench;
+    };
+    const die = (bench: RootConfigBench, at: number): Promise<void> =>
+      guardAlone(bench.root, last[0], { DIE_AT: String(at), EXIT_STATUS: last[1] });
+    const calm = await ready();
+    await die(calm, 0);
+    // Counted commands of the service manager are not carried out.
+    expect(await seenOn(calm)).toEqual(Object.assign({}, one.ends, { restarts: 0 }));
+    const commands = (await readFile(join(calm.root, 'commands'), 'utf8')).trim().split('\n');
+    await calm.remove();
+    expect(commands.length).toBeGreaterThan(15);
+
+    const faults: string[] = [];
+    const check = async (at: number, recovery: GuardTurn | 'settle'): Promise<void> => {
+      const bench = await ready();
+      await die(bench, at + 1);
+      const cut = await seenOn(bench);
+      const where = `${recovery} after ${at} ${commands[at]}`;
+      if (cut.inPlace === undefined) faults.push(`${where}: the file in place is not whole`);
+      if (recovery === 'settle') await bench.settle('returned');
+      else {
+        if (recovery === 'starting') await bench.setBoot('boot-2');
+        for (let run = 0; run < MAX_RUNS && (await bench.seen()).trial !== undefined; run += 1)
+          await runGuard(bench.root, recovery);
+      }
+      const { inPlace, isOn, outcome } = await seenOn(bench);
+      const left = await bench.left();
+      if (isOn || inPlace !== one.ends.inPlace || outcome !== one.ends.outcome || left.length > 0)
+        faults.push(`${where}: ${JSON.stringify({ inPlace, isOn, outcome, left })}`);
+      await bench.remove();
+    };
+    const cases = commands.flatMap((_, at) =>
+      (['starting', 'trial-over', 'settle'] as const).map((how) => [at, how] as const),
+    );
+    for (let index = 0; index < cases.length; index += AT_ONCE)
+      await Promise.all(cases.slice(index, index + AT_ONCE).map(([at, how]) => check(at, how)));
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('the guard of a configuration', () => {
+  it('goes back on a disk that takes nothing but names', async () => {
+    const bench = await stage({ inPlace: 'trial' });
+    for (const name of ['dd', 'cp', 'cat']) await bench.put(`bin/${name}`, '#!/bin/sh\nexit 1\n', 0o755);
+    for (const name of ['result.tmp', 'history/0001.tmp'])
+      await bench.put(`var/lib/turnstone-guard/configuration/${name}/x`, '');
+    await runGuard(bench.root, 'trial-over');
+    expect(await bench.seen()).toMatchObject({
+      inPlace: BEFORE,
+      trial: undefined,
+      result: { outcome: 'returned', reason: 'it was not kept, and the disk was full' },
+    });
+    await bench.remove();
+  });
+
+  it('goes back by the copy, with its mode, where the way back is damaged, and stays where both are', async () => {
+    const bench = await stage({ inPlace: 'trial' });
+    await writeFile(`${bench.file}.back`, 'torn');
+    await runGuard(bench.root, 'trial-over');
+    expect((await bench.seen()).inPlace).toBe(BEFORE);
+    await bench.remove();
+    const alone = await stage({ inPlace: 'trial' });
+    for (const path of [`${alone.file}.back`, alone.paths.before]) await writeFile(path, 'torn');
+    await runGuard(alone.root, 'trial-over');
+    expect(await alone.seen()).toMatchObject({ inPlace: AFTER, trial: 'one' });
+    await alone.remove();
+  });
+
+  it('makes no file that others can read where the history has the trial already', async () => {
+    const bench = await stage({ inPlace: 'site' });
+    await rename(bench.paths.trial, join(bench.paths.history, '0001.yaml'));
+    await runGuard(bench.root, 'trial-over');
+    expect(await bench.left()).toEqual([]);
+    expect(((await stat(join(bench.paths.history, '0001.yaml'))).mode & 0o777).toString(8)).toBe('640');
+    await bench.remove();
+  });
+
+  it('stops the timer of a trial that it ends, and leaves the release’s part for the next turn', async () => {
+    const bench = await stage({ inPlace: 'trial' });
+    await bench.put('var/lib/turnstone-guard/trial', 'id=two\nversion=2.0.0\nprevious=1.0.0\n');
+    await bench.put('opt/turnstone/releases/1.0.0/turnstone', '', 0o755);
+    await bench.put('opt/turnstone/releases/2.0.0/turnstone', '', 0o755);
+    await symlink('releases/2.0.0', join(bench.root, 'opt/turnstone/current'));
+    await runGuard(bench.root, 'stopped', '78');
+    expect((await bench.seen()).inPlace).toBe(BEFORE);
+    expect(await readlink(join(bench.root, 'opt/turnstone/current'))).toBe('releases/2.0.0');
+    expect(await readFile(join(bench.root, 'systemctl'), 'utf8')).toBe(
+      '--no-block restart turnstone.service\n--no-block stop turnstone-trial.timer\n',
+    );
+    await runGuard(bench.root, 'stopped', '78');
+    expect(await readlink(join(bench.root, 'opt/turnstone/current'))).toBe('releases/1.0.0');
+    await bench.remove();
+  });
+});

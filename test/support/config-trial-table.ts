@@ -1,0 +1,150 @@
+/** What the boot guard does about a configuration on trial: cases that the real script and its model run with the same outcomes. */
+
+/** The file on trial, the one before it, or one that somebody has put there on site. */
+export type FileName = 'trial' | 'before' | 'site';
+export type GuardTurn = 'starting' | 'stopped' | 'tick' | 'trial-over';
+type Turn = GuardTurn | 'stopped 78' | 'stopped 1';
+
+export interface ConfigTrialEnd {
+  readonly inPlace: FileName;
+  readonly isOn: boolean;
+  readonly outcome: 'trying' | 'kept' | 'returned';
+  readonly reason: string;
+  /** Outcome and origin of the history's entry, and the file beside it; none while the trial is on. */
+  readonly history: `${'kept' | 'returned'} ${'patch' | 'site'} ${FileName}` | undefined;
+  readonly restarts: number;
+}
+
+export interface ConfigTrialCase {
+  readonly inPlace: FileName;
+  /** Set when the machine went down since the trial began. */
+  readonly isOtherBoot?: true;
+  /** Verdict of somebody who was cut short after it. */
+  readonly verdict?: 'kept' | 'returned';
+  readonly turns: readonly Turn[];
+  readonly ends: ConfigTrialEnd;
+}
+
+function on(inPlace: FileName): ConfigTrialEnd {
+  return { inPlace, isOn: true, outcome: 'trying', reason: '', history: undefined, restarts: 0 };
+}
+
+function returned(reason: string, restarts: number): ConfigTrialEnd {
+  return { inPlace: 'before', isOn: false, outcome: 'returned', reason, history: 'returned patch trial', restarts };
+}
+
+function kept(inPlace: FileName): ConfigTrialEnd {
+  return { inPlace, isOn: false, outcome: 'kept', reason: 'a verdict', history: 'kept patch trial', restarts: 0 };
+}
+
+function onSite(inPlace: FileName): ConfigTrialEnd {
+  const reason = 'the file was changed on site during the trial, and stays';
+  return { inPlace, isOn: false, outcome: 'kept', reason, history: `kept site ${inPlace}`, restarts: 0 };
+}
+
+const NEVER = 'the file was never put in place';
+
+export const CONFIG_TRIAL_TABLE: Readonly<Record<string, ConfigTrialCase>> = {
+  'returns the file when its time is over, and restarts': {
+    inPlace: 'trial',
+    turns: ['trial-over'],
+    ends: returned('it was not kept in its time', 1),
+  },
+  'does nothing more once it has returned the file': {
+    inPlace: 'trial',
+    turns: ['trial-over', 'trial-over', 'starting', 'stopped 78', 'tick'],
+    ends: returned('it was not kept in its time', 1),
+  },
+  'returns the file before the start after the machine went down': {
+    inPlace: 'trial',
+    isOtherBoot: true,
+    turns: ['starting'],
+    ends: returned('the machine went down during the trial', 0),
+  },
+  'returns the file at the fourth start': {
+    inPlace: 'trial',
+    turns: ['starting', 'stopped 1', 'starting', 'stopped 1', 'starting', 'stopped 1', 'starting'],
+    ends: returned('it was not kept in 3 starts', 0),
+  },
+  'lets the trial go on through three starts': {
+    inPlace: 'trial',
+    turns: ['starting', 'stopped 1', 'starting', 'stopped 1', 'starting'],
+    ends: on('trial'),
+  },
+  'returns a file that the agent refuses, and starts it': {
+    inPlace: 'trial',
+    turns: ['starting', 'stopped 78'],
+    ends: returned('the agent refuses it', 1),
+  },
+  'says nothing of other ends, and nothing at a tick': {
+    inPlace: 'trial',
+    turns: ['stopped', 'stopped 1', 'tick', 'stopped'],
+    ends: on('trial'),
+  },
+  'leaves a file alone that somebody has changed on site, when the time is over': {
+    inPlace: 'site',
+    turns: ['trial-over'],
+    ends: onSite('site'),
+  },
+  'leaves it alone at a start, too': { inPlace: 'site', turns: ['starting'], ends: onSite('site') },
+  'leaves it alone after the machine went down': {
+    inPlace: 'site',
+    isOtherBoot: true,
+    turns: ['starting'],
+    ends: onSite('site'),
+  },
+  'starts nothing when it is refused': { inPlace: 'site', turns: ['stopped 78'], ends: onSite('site') },
+  'waits where the helper may be about to replace the file': {
+    inPlace: 'before',
+    turns: ['starting', 'stopped 1', 'starting', 'stopped 78', 'starting', 'starting', 'starting', 'tick'],
+    ends: on('before'),
+  },
+  'ends a trial whose file never came when its time is over': {
+    inPlace: 'before',
+    turns: ['trial-over'],
+    ends: returned(NEVER, 1),
+  },
+  'ends it after the machine went down': {
+    inPlace: 'before',
+    isOtherBoot: true,
+    turns: ['starting'],
+    ends: returned(NEVER, 0),
+  },
+  'finishes a way back that was cut before the file moved': {
+    inPlace: 'trial',
+    verdict: 'returned',
+    turns: ['starting'],
+    ends: returned('a verdict', 0),
+  },
+  'finishes a way back that was cut after the file moved': {
+    inPlace: 'before',
+    verdict: 'returned',
+    turns: ['trial-over'],
+    ends: returned('a verdict', 1),
+  },
+  'finishes what was kept, whatever comes': {
+    inPlace: 'trial',
+    verdict: 'kept',
+    turns: ['stopped 78'],
+    ends: kept('trial'),
+  },
+  'finishes what was kept when the time is over': {
+    inPlace: 'trial',
+    verdict: 'kept',
+    turns: ['trial-over'],
+    ends: kept('trial'),
+  },
+  'finishes what was kept after the machine went down': {
+    inPlace: 'trial',
+    isOtherBoot: true,
+    verdict: 'kept',
+    turns: ['starting'],
+    ends: kept('trial'),
+  },
+  'leaves what was kept and then changed back on site': {
+    inPlace: 'before',
+    verdict: 'kept',
+    turns: ['starting'],
+    ends: onSite('before'),
+  },
+};

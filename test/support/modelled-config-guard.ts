@@ -1,0 +1,103 @@
+/**
+ * The boot guard's part for configurations as a model, for worlds in virtual time. `config-trial-table.ts` holds it and the real script to the
+ * same outcomes.
+ */
+import type { FileName, GuardTurn } from './config-trial-table.ts';
+
+const MAX_STARTS = 3;
+
+/** A machine as the guard sees it; files stand for their content. */
+export interface GuardedMachine<File> {
+  bootId: string;
+  inPlace: File;
+  /** The trial that is on. */
+  trial: ModelledTrial<File> | undefined;
+  result: ModelledResult | undefined;
+  readonly history: ModelledEntry<File>[];
+}
+
+export interface ModelledTrial<File> {
+  readonly id: string;
+  readonly file: File;
+  readonly before: File;
+  readonly bootId: string;
+  readonly origin: string;
+  /** Counted by the guard. */
+  starts: number;
+}
+
+export interface ModelledResult {
+  readonly id: string;
+  readonly outcome: 'trying' | 'kept' | 'returned' | 'refused';
+  readonly reason: string;
+}
+
+interface ModelledEntry<File> {
+  readonly file: File;
+  readonly origin: string;
+  readonly outcome: 'kept' | 'returned';
+  readonly reason: string;
+}
+
+/** Takes the guard's turn; returns true when it restarts the agent. */
+export function guardTurn<File = FileName>(
+  machine: GuardedMachine<File>,
+  turn: GuardTurn,
+  exitStatus?: number,
+): boolean {
+  const { trial, inPlace } = machine;
+  if (trial === undefined) return false;
+  const verdict = machine.result?.id === trial.id ? machine.result : undefined;
+  const isBefore = inPlace === trial.before;
+  const isOtherBoot = machine.bootId !== trial.bootId;
+  if ((!isBefore && inPlace !== trial.file) || (isBefore && verdict?.outcome === 'kept')) {
+    end(machine, trial, {
+      file: inPlace,
+      origin: 'site',
+      outcome: 'kept',
+      reason: 'the file was changed on site during the trial, and stays',
+    });
+    return false;
+  }
+  if (verdict?.outcome === 'kept') {
+    end(machine, trial, { file: trial.file, origin: trial.origin, outcome: 'kept', reason: verdict.reason });
+    return false;
+  }
+  const reason =
+    verdict?.outcome === 'returned' ? verdict.reason : reasonOf(trial, { turn, exitStatus, isOtherBoot, isBefore });
+  if (reason === undefined) return false;
+  machine.inPlace = trial.before;
+  end(machine, trial, { file: trial.file, origin: trial.origin, outcome: 'returned', reason });
+  return turn === 'trial-over' || (turn === 'stopped' && exitStatus === 78);
+}
+
+interface Circumstances {
+  readonly turn: GuardTurn;
+  readonly exitStatus: number | undefined;
+  readonly isOtherBoot: boolean;
+  readonly isBefore: boolean;
+}
+
+/** Why the file is returned at this turn; undefined where it is not. */
+function reasonOf<File>(
+  trial: ModelledTrial<File>,
+  { turn, exitStatus, isOtherBoot, isBefore }: Circumstances,
+): string | undefined {
+  if (isBefore && turn !== 'trial-over' && !isOtherBoot) return undefined;
+  const reason = (): string | undefined => {
+    if (turn === 'trial-over') return 'it was not kept in its time';
+    if (turn === 'stopped') return exitStatus === 78 ? 'the agent refuses it' : undefined;
+    if (turn !== 'starting') return undefined;
+    if (isOtherBoot) return 'the machine went down during the trial';
+    trial.starts += 1;
+    return trial.starts > MAX_STARTS ? `it was not kept in ${MAX_STARTS} starts` : undefined;
+  };
+  const found = reason();
+  return found !== undefined && isBefore ? 'the file was never put in place' : found;
+}
+
+function end<File>(machine: GuardedMachine<File>, { id }: ModelledTrial<File>, entry: ModelledEntry<File>): void {
+  machine.result = { id, outcome: entry.outcome, reason: entry.reason };
+  machine.history.push(entry);
+  machine.trial = undefined;
+}
