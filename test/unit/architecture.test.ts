@@ -22,6 +22,7 @@ const ROW: Readonly<Record<string, number>> = {
   rpc: 9,
   devices: 9,
   firmware: 9,
+  'remote-config': 9,
   doctor: 9.5,
   'page-server': 9.5,
   status: 9,

@@ -9,6 +9,7 @@ import { firmwareSchema } from './firmware.ts';
 import { linkSchema } from './link.ts';
 import { analyticsSchema, hardwareSchema, logSchema, shutdownSchema, statusSchema } from './local.ts';
 import { attributesSchema, platformSchema, provisioningSchema, timeSchema } from './platform.ts';
+import { remoteSchema } from './remote.ts';
 import { rpcSchema } from './rpc.ts';
 import { ruleSchema } from './rules.ts';
 import { sensorSchema } from './sensors.ts';
@@ -43,6 +44,7 @@ export const configShape = {
   attributes: attributesSchema.prefault({}),
   rpc: rpcSchema.prefault({}),
   firmware: firmwareSchema.prefault({}),
+  remoteConfiguration: remoteSchema.prefault({}),
   status: statusSchema.prefault({}),
   shutdown: shutdownSchema.prefault({}),
   analytics: analyticsSchema.optional(),
