@@ -44,7 +44,8 @@ export function secretsOf(value: unknown): readonly Secret[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsOf) : [];
 }
 
-function sameValue(a: unknown, b: unknown): boolean {
+/** True when two parsed values are the same, secrets included. */
+export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (a instanceof Secret || b instanceof Secret) return a instanceof Secret && b instanceof Secret && a.equals(b);
   if (

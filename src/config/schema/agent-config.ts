@@ -71,6 +71,7 @@ export type { FirmwareConfig, FirmwareHandlerConfig } from './firmware.ts';
 export type { LinkConfig } from './link.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './local.ts';
 export type { AttributesConfig, PlatformConfig, ProvisioningConfig, TimeConfig } from './platform.ts';
+export type { RemoteAllowance, RemoteConfig } from './remote.ts';
 export type { RpcConfig, RpcMethodConfig } from './rpc.ts';
 export type { RuleConfig } from './rules.ts';
 export type { SensorConfig, SensorConfigOf, SensorKind } from './sensors.ts';
