@@ -30,10 +30,12 @@ export interface Difference {
   readonly isOrder?: boolean;
 }
 
+type ReadTree =
+  | { readonly tree: Tree; readonly faults?: never }
+  | { readonly tree?: never; readonly faults: readonly ConfigFault[] };
+
 /** The tree of a file within the reader's bounds (yaml-bounds.ts, yaml-tree.ts, expand-templates.ts), or its faults. */
-export function configurationTree(
-  source: string | Uint8Array,
-): { readonly tree: Tree; readonly faults?: never } | { readonly faults: readonly ConfigFault[] } {
+export function configurationTree(source: string | Uint8Array): ReadTree {
   const { tree, faults, locate } = expandTemplates(readYaml(source));
   if (faults.length > 0) return { faults };
   const odd = oddPath(tree, []);
