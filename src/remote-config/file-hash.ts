@@ -1,19 +1,16 @@
 /** The hash of a configuration file's bytes, and what differs between two of them, in words that show no secret. */
-import { createHash } from 'node:crypto';
+import { configFileHash } from '../config/changes/config-diff.ts';
 import { isHarmless, withoutUser } from '../config/fields/shown-value.ts';
 import { bare } from '../config/schema/schema-walk.ts';
 import { isMapping } from '../config/template-words.ts';
 import { memberPathText } from './member-path.ts';
 import { type Difference, type Schema, type Tree, treeDifferences } from './tree-differences.ts';
 
+export { configFileHash as fileHash };
+
 /** More is looked at in the file itself. */
 const MAX_LINES = 20;
 const MAX_SHOWN = 60;
-
-/** SHA-256 of a file's bytes in hex, 64 digits: comments and spaces count. `configHash` is of what a configuration says. */
-export function fileHash(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
 
 /** `sensors.roof.period: 10s → 30s`, a line a member; of more than 20 the last says how many there are. */
 export function difference(before: Tree, after: Tree): readonly string[] {
@@ -43,7 +40,7 @@ function shown(value: unknown, schema: Schema): string | undefined {
   return text === '' || text.length > MAX_SHOWN ? undefined : text;
 }
 
-/** What the schema says of the items of a list. */
+/** The field that the items of a list are. */
 function itemOf({ schema, meta }: ReturnType<typeof bare>): ReturnType<typeof bare> {
   const { def } = (schema as { readonly _zod: { readonly def: { readonly element?: Schema } } })._zod;
   return def.element === undefined ? { schema, meta } : bare(def.element);

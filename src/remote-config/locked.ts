@@ -1,7 +1,7 @@
 /**
  * Changes of a configuration that nobody makes from afar: what guards people and machines only ever becomes tighter, and the way to the platform,
  * programs and outputs change where the file in place allows it. Pure and without I/O: the agent and root's helper both run it. What it does not
- * understand is refused.
+ * understand is refused (PATCH.md).
  *
  * With `outputs` in `allow` an output may go, and its limits, interlocks and protecting rules with it; one that stays keeps them.
  */
@@ -80,7 +80,7 @@ const PROGRAM_KINDS: ReadonlySet<unknown> = new Set(['command', 'module', 'proce
 const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write']);
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set(SENSOR_KINDS.map(({ kind }) => kind));
 
-/** Whether a limit is tighter when it is higher, and how it is read. */
+/** The way in which a limit becomes tighter, and its reader. */
 const LIMITS: Readonly<Record<string, readonly ['higher' | 'lower', (value: unknown) => number | undefined]>> = {
   min: ['higher', numberOf],
   max: ['lower', numberOf],
@@ -330,7 +330,7 @@ function protectingRules(differences: readonly Difference[], context: Context): 
   ];
 }
 
-/** What is neither absent nor false may be true by the environment. */
+/** Anything but absent and false may be true by the environment. */
 function isProtecting(rule: Tree): boolean {
   const protect = ownMember(rule, 'protect');
   return protect !== undefined && protect !== false;

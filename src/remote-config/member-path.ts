@@ -25,7 +25,7 @@ export function memberPathText(path: MemberPath): string {
 
 /** Undefined for a text that is no path. */
 export function parseMemberPath(text: string): MemberPath | undefined {
-  if (text === '' || text.length > MAX_LENGTH) return undefined;
+  if (text === '' || text.startsWith('.') || text.length > MAX_LENGTH) return undefined;
   const path: (string | number)[] = [];
   for (let at = 0; at < text.length; ) {
     STEP.lastIndex = at;

@@ -1,7 +1,7 @@
 /**
  * A patch of a configuration's text: all of it or nothing. Members are set, removed and added by their path (member-path.ts), and everything else
  * stays as it is written. The result is read again and compared with what was meant: a change that would reach others, through an anchor or a
- * template, is refused.
+ * template, is refused (PATCH.md).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -182,7 +182,7 @@ function changedText(source: Uint8Array, changes: readonly Change[]): Patched {
   return { bytes: Buffer.from(mark + text.text) };
 }
 
-/** What a text says beside what was meant; undefined when it says that and no more. */
+/** Tells the changes of a text beside those that were meant; undefined when there are none. */
 function othersReached(text: string, meant: Tree): string | undefined {
   const { tree, faults } = readYaml(text);
   if (isDeepStrictEqual(tree, meant)) return undefined;
@@ -297,7 +297,7 @@ function keysAt(tree: Tree, path: MemberPath): readonly string[] {
   return keys.includes('name') ? ['name', 'kind', ...keys.filter((key) => key !== 'name' && key !== 'kind')] : keys;
 }
 
-/** What there is where a path leads to nothing. */
+/** Names that are there where a path leads to nothing. */
 function expectedOf({ path, how }: Change, tree: Tree): string {
   let here: unknown = tree;
   for (const part of path) {

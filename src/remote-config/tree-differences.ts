@@ -89,7 +89,7 @@ function* members({ path, before = {}, after = {}, schemaBefore, schemaAfter }: 
       path: [...path, key],
       before: ownMember(left, key),
       after: ownMember(right, key),
-      // What is not there is what the other's schema has for its absence.
+      // An absent member has the schema of the other side: a default is no difference.
       schemaBefore: memberOf(schemaBefore, left, key) ?? memberOf(schemaAfter, right, key),
       schemaAfter: memberOf(schemaAfter, right, key) ?? memberOf(schemaBefore, left, key),
     });
@@ -151,7 +151,7 @@ export function isSame({
   return left !== undefined && right !== undefined && sameValue(left.value, right.value);
 }
 
-/** What the schema makes of a value; undefined for one that it refuses. */
+/** A value as the schema reads it; undefined for one that it refuses. */
 export function parsed(schema: Schema, value: unknown): { readonly value: unknown } | undefined {
   if (schema === undefined) return undefined;
   const result = (schema as z.ZodType).safeParse(value);

@@ -36,7 +36,7 @@ export class NoPlace extends Error {
 interface Place {
   readonly node: unknown;
   readonly parent: Place | undefined;
-  /** Of a mapping. */
+  /** Key and value, in a mapping. */
   readonly pair?: Pair;
   /** In its mapping or list. */
   readonly at: number;
@@ -210,7 +210,7 @@ export class YamlText {
         `stands in a line with others${node === undefined ? '' : ', and cannot be taken out of it'}`,
       );
     const end = this.#text.indexOf('\n', this.#lineEnd(to));
-    // Of the last line its break before goes.
+    // The last line goes with the break before it.
     if (end < 0) return { from: this.#lineEnd(Math.max(0, lineStart - 1)), to: this.#text.length, text: '' };
     return { from: lineStart, to: end + 1, text: '' };
   }

@@ -8,7 +8,7 @@ const DEFAULT_TRIAL = '5m';
 export const remoteSchema = section({
   /** False takes no configuration from afar. */
   enabled: z.boolean().default(false),
-  /** What a change from afar may touch beside settings: the way to the platform, programs, outputs and their places. */
+  /** Things that a change from afar may touch beside settings: the way to the platform, programs, outputs and their places. */
   allow: list(z.enum(['platform', 'programs', 'outputs']), { max: 3 }).default([]),
   /** Packages with this title are configurations. */
   title: z.string().min(1).max(255).default('turnstone-configuration'),

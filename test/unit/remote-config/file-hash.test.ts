@@ -6,7 +6,7 @@ import { configurationTree, type Tree } from '../../../src/remote-config/tree-di
 const FILE = `version: 1
 platform: { url: "https://user:pass@example.org", accessToken: fixture-token }
 sensors:
-  - { name: roof, kind: bme280, period: 10s }
+  - { name: roof, kind: bme280, period: 20s }
   - { name: load, kind: command, program: /usr/bin/load, arguments: [--key, hidden-word], format: json }
 rules: [{ name: a, set: { actuator: x } }, { name: b, set: { actuator: x } }]
 status: { pin: "471199" }
@@ -25,9 +25,9 @@ function told(from: string, to: string): readonly string[] {
 
 describe('the difference of two files', () => {
   it.each<readonly [string, string, readonly string[]]>([
-    ['10s', '30s', ['sensors.roof.period: 10s → 30s']],
-    ['10s', '10000ms', []],
-    ['period: 10s', 'deadline: 1s', ['sensors.roof.period: removed, was 10s', 'sensors.roof.deadline: added, 1s']],
+    ['20s', '30s', ['sensors.roof.period: 20s → 30s']],
+    ['20s', '20000ms', []],
+    ['period: 20s', 'deadline: 1s', ['sensors.roof.period: removed, was 20s', 'sensors.roof.deadline: added, 1s']],
     ['name: roof', 'name: top', ['sensors.roof: removed', 'sensors.top: added']],
     ['{ name: a, set: { actuator: x } }, ', '', ['rules.a: removed']],
     ['name: a,', 'name: a, label: "A: one",', ['rules.a.label: added, A: one']],
