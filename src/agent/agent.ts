@@ -128,6 +128,7 @@ export class Agent {
         bootId: machine.clock.bootId,
         startedAtMs,
         configHash: file.hash,
+        configFileHash: file.fileHash,
         deviceName: self.name,
         timeSynchronised: timeSync.isSynchronised(),
         connection: {

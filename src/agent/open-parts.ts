@@ -342,6 +342,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       identity: () => ({
         ...board,
         configHash: deps.file.hash,
+        ...(deps.file.fileHash !== undefined && { configFileHash: deps.file.fileHash }),
         ...current().attributes.client,
         addresses: machine.networkAddresses(),
         ...units(),

@@ -51,7 +51,7 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
   const ok = faults.length === 0;
   const conversions = flags.explain === true ? { conversions: config?.sensors.flatMap(conversionSteps) ?? [] } : {};
   // It is made of what named files bring, too.
-  const hash = found.config === undefined ? {} : { hash: configHash(found.config) };
+  const hash = found.config === undefined ? {} : { hash: configHash(found.config), fileHash: found.fileHash };
   const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
   const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));
   const link = config === undefined ? undefined : wakeWords(config);

@@ -35,6 +35,8 @@ const MIN_PART_LINES = 4;
 const TITLE_LINES = 2;
 /** Share of the lines that groups of sensors have at least, and outputs as well. */
 const PART_SHARE = 1 / 4;
+/** Digits of the file's hash that fit into the line: enough to tell files apart; `--json` has all 64. */
+const FILE_DIGITS = 12;
 const INDENT = '  ';
 const SHOW_ALL = 'turnstone status --all';
 
@@ -118,10 +120,11 @@ function headLines(status: AgentStatus, { style, pageWidth }: Printer): readonly
   const { bold, yellow } = style;
   const clock = status.timeSynchronised ? '' : `, ${yellow('clock not synchronised yet')}`;
   const locked = status.lockedOut ? `, ${yellow('LOCKED OUT: nothing remote moves')}` : '';
+  const file = status.configFileHash === undefined ? '' : ` (file ${status.configFileHash.slice(0, FILE_DIGITS)})`;
   const called = status.label ?? status.deviceName;
   const name = called === '' ? '' : `${bold(printable(called))}  `;
   return hangingLines(
-    `${name}turnstone ${status.version}, running ${shortAge(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${clock}${locked}`,
+    `${name}turnstone ${status.version}, running ${shortAge(status.nowMs - status.startedAtMs)}, configuration ${status.configHash}${file}${clock}${locked}`,
     pageWidth,
   );
 }

@@ -38,6 +38,8 @@ export interface FileConfig {
   readonly warnings?: readonly ConfigFault[];
   /** The actuators as it names them. */
   readonly written?: unknown;
+  /** SHA-256 of its bytes. */
+  readonly fileHash?: string | undefined;
   /** Fingerprints of the drivers of a user's own that it names, by their files. */
   readonly drivers?: Drivers;
 }
@@ -76,6 +78,7 @@ export class ConfigFile {
   readonly #deps: ConfigFileDeps;
   #startedWith: AgentConfig;
   #read: AgentConfig;
+  #fileHash: string | undefined;
   #drivers: Drivers;
   /** Those that go until a restart. */
   #rules: AgentConfig['rules'];
@@ -90,6 +93,7 @@ export class ConfigFile {
     this.#deps = deps;
     this.#startedWith = first.config;
     this.#read = first.config;
+    this.#fileHash = first.fileHash;
     this.#drivers = first.drivers ?? new Map();
     this.#rules = first.config.rules;
     this.live = new LiveConfig(first.config);
@@ -115,6 +119,11 @@ export class ConfigFile {
     return configHash(this.#read);
   }
 
+  /** Hash of the bytes of the file in force; undefined where there is no file. */
+  get fileHash(): string | undefined {
+    return this.#fileHash;
+  }
+
   /** Resolves when nothing that these sections name is missing, or when `signal` aborts. */
   async untilThere(sections: readonly Section[], signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.#missingSections().some((section) => sections.includes(section)))
@@ -132,7 +141,7 @@ export class ConfigFile {
 
   async #readAgain(): Promise<ReadAgain> {
     const { place, log, alerts, prepare } = this.#deps;
-    const { config, missing, warnings, drivers = new Map() } = await ConfigFile.read(place);
+    const { config, missing, warnings, drivers = new Map(), fileHash } = await ConfigFile.read(place);
     const edited = await this.#editedDrivers(drivers);
     await prepare(config);
     const awaited = this.#missingSections();
@@ -144,6 +153,7 @@ export class ConfigFile {
     if (edited.length > 0) changed.add('sensors');
     const rules = Object.values(changedItems(this.#read.rules, config.rules)).flat();
     this.#drivers = drivers;
+    this.#fileHash = fileHash;
     this.#startedWith = withSections(this.#startedWith, config, awaited);
     // Against what runs, not against the file before: a change that is taken back needs no restart.
     const [running, read] = [this.#startedWith, config].map(withoutLiveSettings) as [AgentConfig, AgentConfig];

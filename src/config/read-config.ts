@@ -10,6 +10,7 @@
 import type { Environment } from '../host/environment.ts';
 import type { MayRead } from '../host/service-reader.ts';
 import { loadLinearPatterns, patternProblem } from '../values/linear-pattern.ts';
+import { configFileHash } from './changes/config-diff.ts';
 import { checkCertificates } from './checks/access.ts';
 import { CHECKS, CHECKS_OF_PARTS } from './checks/all-checks.ts';
 import type { ConfigDraft } from './checks/draft.ts';
@@ -44,6 +45,8 @@ export interface ReadConfig {
   readonly warnings: readonly ConfigFault[];
   /** The actuators as the file names them, with its variables. */
   readonly written?: unknown;
+  /** SHA-256 of the file as it was read. */
+  readonly fileHash?: string;
 }
 
 /** The configuration, frozen. @throws ConfigError `config/invalid` (stop) with every fault; `config/unreadable` (stop, or retry for a disk that does not answer). */
@@ -62,16 +65,17 @@ export async function loadConfigToRun(
   deps: ReadConfigDeps,
 ): Promise<
   { readonly config: AgentConfig; readonly missing: readonly ConfigFault[] } & Pick<ReadConfig, 'written'> &
-    Partial<Pick<ReadConfig, 'warnings'>>
+    Partial<Pick<ReadConfig, 'warnings' | 'fileHash'>>
 > {
-  const { config, meanwhile = config, faults, warnings, written } = await readConfig(path, deps);
+  const { config, meanwhile = config, faults, warnings, written, fileHash } = await readConfig(path, deps);
   if (meanwhile === undefined) throw new ConfigError(path, faults);
-  return { config: meanwhile, missing: faults, warnings, written };
+  return { config: meanwhile, missing: faults, warnings, written, fileHash };
 }
 
 /** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */
 export async function readConfig(path: string, deps: ReadConfigDeps): Promise<ReadConfig> {
-  const yaml = readYaml(await readConfigBytes(path));
+  const bytes = await readConfigBytes(path);
+  const yaml = readYaml(bytes);
   const { tree: written, spoilt } = yaml.remains ?? { tree: yaml.tree, spoilt: [] };
   const source = expandTemplates({ ...yaml, tree: written });
   if (!isMapping(source.tree)) {
@@ -124,6 +128,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     faults: placed([...faults, ...wrong]),
     warnings: inOrder([...source.warnings, ...placed(warnings)]),
     written: source.tree.actuators,
+    fileHash: configFileHash(bytes),
   };
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);

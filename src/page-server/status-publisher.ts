@@ -182,7 +182,7 @@ export class StatusPublisher {
 
   #view(): StatusView {
     const { telemetry, self, firmware, timeline } = this.#deps;
-    const { bootId: _bootId, configHash: _configHash, ...status } = this.#deps.status();
+    const { bootId: _bootId, configHash: _configHash, configFileHash: _fileHash, ...status } = this.#deps.status();
     const { lanes, ratePerS } = telemetry.outbox.status();
     const latencyMs = telemetry.uploads.status().medianMs;
     const record = self.store.record(self.place);

@@ -8,7 +8,7 @@ import type {
   ToldStatus,
 } from './shape/agent-status.ts';
 
-type Untold = 'bootId' | 'configHash';
+type Untold = 'bootId' | 'configHash' | 'configFileHash';
 type Widened = 'connection' | 'outbox' | 'sensors' | 'firmware';
 
 export interface StatusView extends Omit<ToldStatus, Untold | Widened> {

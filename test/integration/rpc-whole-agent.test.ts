@@ -175,6 +175,8 @@ describe('the agent', () => {
   it('goes on through a reload that adds an actuator, a sensor and a rule', async () => {
     const { actuators, sensors, rules } = config as Record<string, JsonObject[]>;
     const hash = await bench.clientAttribute('configHash');
+    const fileHash = await bench.clientAttribute('configFileHash');
+    expect(fileHash).toMatch(/^[0-9a-f]{64}$/);
     await bench.reload({
       ...config,
       actuators: [...(actuators ?? []), { name: 'late', kind: 'gpio-output', line: 'GPIO25' }],
@@ -186,6 +188,8 @@ describe('the agent', () => {
     });
     expect(await clientAttribute('lampState', true)).toBe(true);
     expect(await bench.clientAttribute('configHash')).not.toBe(hash);
+    expect(await bench.clientAttribute('configFileHash')).not.toBe(fileHash);
+    expect(await call('getStatus')).toMatchObject({ configFileHash: await bench.clientAttribute('configFileHash') });
     expect(await call('setActuator', { name: 'down', value: false })).toMatchObject({ name: 'down' });
     const { actuators: states, alerts } = (await call('getStatus')) as {
       actuators: { name: string }[];

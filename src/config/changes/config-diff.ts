@@ -11,6 +11,11 @@ export function configHash(config: AgentConfig): string {
   return createHash('sha256').update(canonical(config)).digest('hex').slice(0, HASH_DIGITS);
 }
 
+/** SHA-256 of a file's bytes in hex, 64 digits: comments, blanks and secrets count. */
+export function configFileHash(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
 /** The sections whose values differ, secrets included. */
 export function changedSections(before: AgentConfig, after: AgentConfig): readonly (keyof AgentConfig)[] {
   const sections = new Set([...Object.keys(before), ...Object.keys(after)]) as Set<keyof AgentConfig>;
@@ -44,7 +49,8 @@ export function secretsOf(value: unknown): readonly Secret[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsOf) : [];
 }
 
-function sameValue(a: unknown, b: unknown): boolean {
+/** True when two parsed values are the same, secrets included. */
+export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (a instanceof Secret || b instanceof Secret) return a instanceof Secret && b instanceof Secret && a.equals(b);
   if (

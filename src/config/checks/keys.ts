@@ -12,7 +12,7 @@ import { type Check, clientAttributeUses, desiredUses, type KeyUse, ownKey, stat
 
 /** Client attributes that the agent itself sends. */
 export const OWN_CLIENT_KEYS: readonly string[] = [
-  ...['model', 'serial', 'mac', 'version', 'bootId', 'addresses', 'configHash', 'hostname'],
+  ...['model', 'serial', 'mac', 'version', 'bootId', 'addresses', 'configHash', 'configFileHash', 'hostname'],
   ...['actuatorFaults', 'effectiveSettings', 'sharedRefused', 'turnstoneOwner', 'units'],
 ];
 

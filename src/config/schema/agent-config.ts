@@ -10,6 +10,7 @@ import { firmwareSchema } from './firmware.ts';
 import { linkSchema } from './link.ts';
 import { analyticsSchema, hardwareSchema, logSchema, shutdownSchema, statusSchema } from './local.ts';
 import { attributesSchema, platformSchema, provisioningSchema, timeSchema } from './platform.ts';
+import { remoteSchema } from './remote.ts';
 import { rpcSchema } from './rpc.ts';
 import { ruleSchema } from './rules.ts';
 import { sensorSchema } from './sensors.ts';
@@ -41,6 +42,7 @@ export const configShape = {
   attributes: attributesSchema.prefault({}),
   rpc: rpcSchema.prefault({}),
   firmware: firmwareSchema.prefault({}),
+  remoteConfiguration: remoteSchema.prefault({}),
   status: statusSchema.prefault({}),
   shutdown: shutdownSchema.prefault({}),
   analytics: analyticsSchema.optional(),
@@ -67,6 +69,7 @@ export type { FirmwareConfig, FirmwareHandlerConfig } from './firmware.ts';
 export type { LinkConfig } from './link.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './local.ts';
 export type { AttributesConfig, PlatformConfig, ProvisioningConfig, TimeConfig } from './platform.ts';
+export type { RemoteAllowance, RemoteConfig } from './remote.ts';
 export type { RpcConfig, RpcMethodConfig } from './rpc.ts';
 export type { RuleConfig } from './rules.ts';
 export type { SensorConfig, SensorConfigOf, SensorKind } from './sensors.ts';

@@ -23,7 +23,10 @@ export interface AgentStatus {
   readonly bootId: string;
   readonly startedAtMs: number;
   readonly timeSynchronised: boolean;
+  /** Hash of what the configuration says, secrets apart. */
   readonly configHash: string;
+  /** SHA-256 of its file, byte by byte. */
+  readonly configFileHash?: string | undefined;
   readonly deviceName: string;
   readonly platform: PlatformStatus;
   /** Uploads of telemetry. */

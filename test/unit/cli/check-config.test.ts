@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -199,6 +201,7 @@ describe('turnstone check-config', () => {
       ok: true,
       faults: [],
       hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+      fileHash: createHash('sha256').update(readFileSync(EXAMPLE)).digest('hex'),
     });
   });
 

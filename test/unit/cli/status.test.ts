@@ -24,6 +24,7 @@ const STATUS: AgentStatus = {
   startedAtMs: 100_000,
   timeSynchronised: false,
   configHash: 'abcdef0123456789',
+  configFileHash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   deviceName: 'gateway-1',
   platform: {
     state: 'refused',
@@ -117,6 +118,15 @@ async function status(words: readonly string[] = ['--run-folder', folder], optio
 }
 
 describe('turnstone status', () => {
+  it('tells the hash of what the configuration says, and the first digits of that of its file', async () => {
+    await serve();
+    expect((await status()).out).toContain('configuration abcdef0123456789 (file ba7816bf8f01)');
+    expect(JSON.parse((await status(['--run-folder', folder, '--json'])).out)).toMatchObject({
+      configHash: STATUS.configHash,
+      configFileHash: STATUS.configFileHash,
+    });
+  });
+
   it('tells how many devices are attached, and which sensor and output is of which', async () => {
     const devices = devicesSummary([
       attachedDevice(),

@@ -48,6 +48,19 @@ async function open(
 const TOKEN = { accessToken: 'the-token-that-came-late' };
 const WITHOUT_TOKEN: FileConfig = { config: config(), missing: [missing('platform.accessTokenFile')] };
 
+describe('the hash of the file', () => {
+  it('is that of what was read last, and stays where the file is at fault', async () => {
+    const file = await open({ config: config(), missing: [], fileHash: 'one' });
+    expect(file.fileHash).toBe('one');
+    onDisk = { config: config(), missing: [], fileHash: 'two' };
+    await file.readAgain();
+    expect(file.fileHash).toBe('two');
+    onDisk = new Error('broken');
+    await expect(file.readAgain()).rejects.toThrow('broken');
+    expect(file.fileHash).toBe('two');
+  });
+});
+
 describe('a warning of the configuration', () => {
   it('is told at the start, and again when it is read again', async () => {
     const twice: ConfigFault = {
