@@ -97,7 +97,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
 function terminal(): Terminal | undefined {
   const { stdin, stdout } = process;
   // A dumb one takes no escape sequences.
-  if (stdout.isTTY !== true || process.env.TERM === 'dumb') return undefined;
+  if (stdout.isTTY !== true || edge.environment.TERM === 'dumb') return undefined;
   return {
     get columns() {
       return stdout.columns || USUAL_SIZE.columns;
