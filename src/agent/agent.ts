@@ -193,7 +193,7 @@ export class Agent {
 
   /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
-    const { self, telemetry, slots, commands } = this.#parts;
+    const { self, telemetry, slots, commands, remoteConfiguration } = this.#parts;
     await this.#common.file.untilThere(['platform', 'provisioning'], signal);
     // Devices are told by what is kept of them at once, before the platform answers.
     const devices = slots === undefined ? undefined : this.#runDevices(slots, signal);
@@ -202,6 +202,7 @@ export class Agent {
     const loops: Loops = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => commands.run(loopSignal),
+      configurations: (loopSignal) => remoteConfiguration.run(loopSignal),
     };
     await Promise.all([this.#keepRunning(loops, signal), credentials, devices]);
   }
@@ -244,7 +245,7 @@ export class Agent {
     const { clock } = machine;
     timeline.tellStop(isRestart);
     const { drainMs } = file.live.current.shutdown;
-    const { stateFolder, telemetry, link, slots, clients, hardware, commands, page } = this.#parts;
+    const { stateFolder, telemetry, link, slots, clients, hardware, commands, page, remoteConfiguration } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -259,6 +260,7 @@ export class Agent {
     );
     cancel();
     await attempt('close the journal', () => commands.close());
+    await attempt('close the configurations from afar', () => remoteConfiguration.close());
     await attempt('close the account of the link', () => link.close());
     await attempt('close the connections', () => clients.close());
     await attempt('close the control sockets', () => this.#sockets.close());

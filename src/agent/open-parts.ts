@@ -35,6 +35,9 @@ import { StatusPublisher } from '../page-server/status-publisher.ts';
 import { PlatformClients } from '../platform/platform-clients.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { createPollBeat } from '../platform/poll-beat.ts';
+import { PollWatch } from '../remote-config/poll-watch.ts';
+import type { RemoteConfig } from '../remote-config/remote-config.ts';
+import { tellConfiguration, toldAttribute } from '../remote-config/tell-configuration.ts';
 import type { AgentStatus, ToldStatus } from '../status/shape/agent-status.ts';
 import { sentSensors } from '../status/status-of.ts';
 import { sentCells } from '../telemetry/entry-digest.ts';
@@ -50,6 +53,7 @@ import { DeviceSlots, idBeforeOpening } from './device-slots.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
 import { operationsFor, sentBy } from './own-commands.ts';
+import { openRemoteConfigurations } from './remote-configuration.ts';
 import { slotCommands } from './slot-commands.ts';
 import { SlotsControl } from './slots-control.ts';
 
@@ -65,6 +69,7 @@ export interface AgentParts {
   readonly self: Device;
   readonly hardware: HardwareParts;
   readonly firmware: FirmwareUpdates;
+  readonly remoteConfiguration: RemoteConfig;
   /** The gateway's own. */
   readonly commands: DeviceCommands;
   /** Opens the control sockets; what they answer is made of all parts. @throws AgentError (stop). */
@@ -245,6 +250,26 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     restart: deps.restart,
     onReported,
     locked: () => hardware.actuators.lockout.locked,
+    holds: () => (remoteConfigurations.remote.isOn ? 'a configuration is on trial' : undefined),
+  });
+  const beats = createPollBeat(clock);
+  const polls = { commands: new PollWatch(beats(), clock), attributes: new PollWatch(beats(), clock) };
+  const remoteConfigurations = await openRemoteConfigurations({
+    file: deps.file,
+    environment: deps.environment,
+    config: current,
+    machine,
+    log,
+    link,
+    telemetry,
+    sampler: hardware.sampler,
+    actuators: hardware.actuators,
+    firmware,
+    polls,
+    onState: (state) => {
+      tellConfiguration(state, { alerts, timeline });
+      commands.configurationChanged();
+    },
   });
   const kept = new KeptPlaces(() => [
     { name: 'gateway', outbox: telemetry.outbox },
@@ -278,6 +303,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       resend: (choice, either) => telemetry.outbox.resend(choice, either),
     },
     settings: { live, log },
+    configurations: remoteConfigurations.operations,
     restarts: {
       restart: deps.restart,
       expectReboots: () => firmware.expectReboots(),
@@ -322,7 +348,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const board = await boardAttributes(self.board, machine);
-  const beats = createPollBeat(clock);
   const commands = await DeviceCommands.open(
     {
       config: current,
@@ -336,13 +361,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       live,
       methods,
       locked: () => actuators.lockout.locked,
-      polls: { rpc: { beat: beats() }, attributes: { beat: beats() } },
+      polls: { rpc: { beat: polls.commands.beat }, attributes: { beat: polls.attributes.beat } },
+      others: [remoteConfigurations.target],
       wakes: link.wakes,
       firmware: firmware.offers,
       identity: () => ({
         ...board,
         configHash: deps.file.hash,
         ...(deps.file.fileHash !== undefined && { configFileHash: deps.file.fileHash }),
+        ...toldAttribute(remoteConfigurations.remote.state),
         ...current().attributes.client,
         addresses: machine.networkAddresses(),
         ...units(),
@@ -390,6 +417,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     self,
     hardware,
     firmware,
+    remoteConfiguration: remoteConfigurations.remote,
     commands,
     listen,
     page,

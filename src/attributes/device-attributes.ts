@@ -40,6 +40,8 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly live?: Pick<LiveConfig, 'settings' | 'overrides'> | undefined;
   /** Offers of updates are shared attributes; undefined of a device that takes none. */
   readonly firmware: OffersTaken | undefined;
+  /** Targets beside its outputs and settings. */
+  readonly others?: readonly SharedTarget[] | undefined;
   /** Returns what it says of itself. Called now and then. */
   readonly identity: () => JsonObject;
   readonly log: Log;
@@ -201,10 +203,11 @@ function ownValues({ actuators, config, slot }: DeviceAttributesDeps): JsonObjec
 }
 
 function targetsOf(
-  { config, actuators, live }: DeviceAttributesDeps,
+  { config, actuators, live, others = [] }: DeviceAttributesDeps,
   unknown: UnknownSettings | undefined,
 ): readonly SharedTarget[] {
-  const moved = actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control));
+  const outputs = actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control));
+  const moved = [...outputs, ...others];
   if (live === undefined || !config().attributes.liveSettings) return moved;
   return [...moved, ...live.settings().map(settingTarget), ...(unknown?.targets() ?? [])];
 }

@@ -115,6 +115,10 @@ export class ConfigFile {
     return this.#drivers.get(userCodeOf(sensor) ?? '');
   }
 
+  get path(): string {
+    return this.#deps.place.configFile;
+  }
+
   get hash(): string {
     return configHash(this.#read);
   }
@@ -122,6 +126,13 @@ export class ConfigFile {
   /** Hash of the bytes of the file in force; undefined where there is no file. */
   get fileHash(): string | undefined {
     return this.#fileHash;
+  }
+
+  /** Returns the sections of another configuration that only a restart would take up. */
+  restartFor(config: AgentConfig): readonly string[] {
+    const opened = this.#startedWith.actuators.filter(({ enabled }) => enabled);
+    const rules = rulesUntilRestart({ opened, rules: this.#rules }, config);
+    return this.#waiting(config, rules);
   }
 
   /** Resolves when nothing that these sections name is missing, or when `signal` aborts. */
@@ -155,15 +166,8 @@ export class ConfigFile {
     this.#drivers = drivers;
     this.#fileHash = fileHash;
     this.#startedWith = withSections(this.#startedWith, config, awaited);
-    // Against what runs, not against the file before: a change that is taken back needs no restart.
-    const [running, read] = [this.#startedWith, config].map(withoutLiveSettings) as [AgentConfig, AgentConfig];
-    const changedSince = changedSections(running, read).filter((section) =>
-      section === 'link' ? running.link.metered !== read.link.metered : !RELOADABLE.has(section),
-    );
     this.#takeUp(config, missing);
-    const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules)
-      ? changedSince
-      : [...changedSince, 'rules'];
+    const needRestart = this.#waiting(config, this.#rules);
     if (needRestart.length === 0) alerts.clear('restart');
     else alerts.raise('restart', sentence('restartNeeded', { sections: needRestart.join(', ') }));
     const outcome: ReadAgain = {
@@ -214,6 +218,15 @@ export class ConfigFile {
     this.#rules = rulesUntilRestart({ opened, rules: this.#rules }, config);
     this.live.replace(config);
     this.#noteMissing(missing);
+  }
+
+  /** Compares with what runs, not with the file before: a change that is taken back needs no restart. */
+  #waiting(config: AgentConfig, rules: AgentConfig['rules']): readonly Section[] {
+    const [running, read] = [this.#startedWith, config].map(withoutLiveSettings) as [AgentConfig, AgentConfig];
+    const changed = changedSections(running, read).filter((section) =>
+      section === 'link' ? running.link.metered !== read.link.metered : !RELOADABLE.has(section),
+    );
+    return isDeepStrictEqual(rules, config.rules) ? changed : [...changed, 'rules'];
   }
 
   #tellWarnings(warnings: readonly ConfigFault[] = []): void {

@@ -34,6 +34,8 @@ export interface ReadConfigDeps {
   readonly environment: Environment;
   /** Asked for the service, where who checks may read more than it. */
   readonly mayRead?: MayRead | undefined;
+  /** Bytes that stand for those of the file, whose folder and rights still count: a file that is to take its place. */
+  readonly bytes?: Uint8Array | undefined;
 }
 
 export interface ReadConfig {
@@ -74,7 +76,7 @@ export async function loadConfigToRun(
 
 /** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */
 export async function readConfig(path: string, deps: ReadConfigDeps): Promise<ReadConfig> {
-  const bytes = await readConfigBytes(path);
+  const bytes = deps.bytes ?? (await readConfigBytes(path));
   const yaml = readYaml(bytes);
   const { tree: written, spoilt } = yaml.remains ?? { tree: yaml.tree, spoilt: [] };
   const source = expandTemplates({ ...yaml, tree: written });

@@ -30,6 +30,8 @@ export interface FirmwareUpdatesDeps
   readonly uploaded: () => boolean;
   /** The fault of this machine, the network aside; undefined when all is well. */
   readonly fault: () => string | undefined;
+  /** What an update of the gateway waits for besides, in words. */
+  readonly holds?: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
 }
@@ -92,7 +94,7 @@ export class FirmwareUpdates implements FirmwareControl {
         handlers: gatewayHandlers(config),
         release,
         // A command that is cut short may leave a device that does not work.
-        holds: () => (turns.installs.isTaken ? 'something attached is being updated' : undefined),
+        holds: () => (turns.installs.isTaken ? 'something attached is being updated' : deps.holds?.()),
         onReported,
       },
     );

@@ -7,12 +7,14 @@ import type { ArrivedDevice } from '../devices/move-device.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import type { LogLevel } from '../host/log.ts';
 import type { KeptRejected, KeptStatus, ResentRejected, ResolvedEntry } from '../outbox/outbox.ts';
+import type { ConfigurationsTold } from '../remote-config/told-configurations.ts';
 import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import type { SeenAlarm } from '../telemetry/acknowledgement.ts';
 import type { SentCell } from '../telemetry/entry-digest.ts';
 import type { TimelineAnswer } from '../timeline/query.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
+import type { ConfigurationAnswer } from './configuration-operations.ts';
 
 export type OutputAnswer = {
   readonly name: string;
@@ -54,6 +56,9 @@ export interface Answers {
   readonly toggle: OutputAnswer;
   readonly readSensor: readonly ShownReading[];
   readonly acknowledgeAlarm: readonly SeenAlarm[];
+
+  readonly configure: ConfigurationAnswer;
+  readonly configurationStatus: ConfigurationsTold;
 
   readonly outboxStatus: KeptStatus;
   readonly outboxEntries: null;

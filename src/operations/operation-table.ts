@@ -1,6 +1,7 @@
 /** The one table of what may be asked of an agent: what is declared beside it, joined to what it works on. */
 
 import { ALARM_OPERATIONS } from './alarm-operations.ts';
+import { CONFIGURATION_OPERATIONS } from './configuration-operations.ts';
 import { CREDENTIAL_OPERATIONS } from './credential-operations.ts';
 import { DELIVERY_OPERATIONS } from './delivery-operations.ts';
 import { DEVICE_OPERATIONS } from './device-operations.ts';
@@ -25,6 +26,7 @@ const TABLE = {
   deliveries: DELIVERY_OPERATIONS,
   settings: SETTING_OPERATIONS,
   restarts: RESTART_OPERATIONS,
+  configurations: CONFIGURATION_OPERATIONS,
   actuators: OUTPUT_OPERATIONS,
   credentials: CREDENTIAL_OPERATIONS,
   identity: IDENTITY_OPERATIONS,

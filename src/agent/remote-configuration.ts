@@ -1,0 +1,140 @@
+/** Joins configurations from afar to what they look at and change: the file, the helper, the loops that a trial is judged by. */
+import { join } from 'node:path';
+import type { Actuators } from '../actuators/actuators.ts';
+import type { SharedTarget } from '../attributes/shared-target.ts';
+import type { ConfigFile } from '../config/config-file.ts';
+import { readConfigBytes } from '../config/peek-config.ts';
+import { readConfig } from '../config/read-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { refusal } from '../errors/agent-error.ts';
+import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import { updateFiles } from '../firmware/update-files.ts';
+import type { Environment } from '../host/environment.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { randomId } from '../host/random.ts';
+import type { Link } from '../link/link.ts';
+import type { Configurations } from '../operations/configuration-operations.ts';
+import type { PollWatch } from '../remote-config/poll-watch.ts';
+import { type ConfigurationState, REMOTE_CONFIGURATION_FORMAT, RemoteConfig } from '../remote-config/remote-config.ts';
+import { configurationsTold } from '../remote-config/told-configurations.ts';
+import type { Sampler } from '../sensors/sampler.ts';
+import { StateFile } from '../store/state-file.ts';
+import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
+
+export interface RemoteConfigurationDeps {
+  readonly file: ConfigFile;
+  readonly environment: Environment;
+  readonly config: () => AgentConfig;
+  readonly machine: Pick<HostMachine, 'clock' | 'files' | 'randomBytes'>;
+  readonly log: Log;
+  readonly link: Pick<Link, 'wakes'>;
+  readonly telemetry: Pick<TelemetryPath, 'uploader'>;
+  readonly sampler: Pick<Sampler, 'states'>;
+  readonly actuators: Pick<Actuators, 'states'>;
+  readonly firmware: Pick<FirmwareUpdates, 'status'>;
+  readonly polls: { readonly commands: PollWatch; readonly attributes: PollWatch };
+  readonly onState: (state: ConfigurationState) => void;
+}
+
+/** Shared attribute that holds a patch. */
+const PATCH_KEY = 'configurationPatch';
+
+export interface RemoteConfigurations {
+  readonly remote: RemoteConfig;
+  readonly operations: Configurations;
+  readonly target: SharedTarget;
+}
+
+export async function openRemoteConfigurations(deps: RemoteConfigurationDeps): Promise<RemoteConfigurations> {
+  const { file, environment, config, machine, log, onState } = deps;
+  const { clock, randomBytes } = machine;
+  const files = updateFiles(machine.files);
+  const { stateFolder, firmware } = config();
+  const paths = { home: firmware.installFolder, guard: firmware.guardFolder, firmware: join(stateFolder, 'firmware') };
+  const runningHash = (): string | undefined => file.fileHash;
+  const remote = await RemoteConfig.open({
+    clock,
+    log,
+    files,
+    paths,
+    settings: () => config().remoteConfiguration,
+    runningHash,
+    readInPlace: () => readConfigBytes(file.path),
+    check: (bytes) => readConfig(file.path, { environment, bytes }),
+    restartFor: (changed) => file.restartFor(changed),
+    busy: (needs) => busy(deps, needs),
+    readingWithin: (ms, changed) => readingWithin(deps, ms, changed),
+    observe: (sinceMs) => observe(deps, sinceMs),
+    file: new StateFile({
+      ...REMOTE_CONFIGURATION_FORMAT,
+      path: join(stateFolder, 'remote-configuration.json'),
+      files: machine.files,
+      clock,
+      log,
+    }),
+    newId: () => randomId(randomBytes),
+    onState,
+  });
+  return {
+    remote,
+    operations: {
+      take: (wanted, origin, options) => remote.take(wanted, origin, options),
+      tell: () => configurationsTold(remote, { files, paths, runningHash, clock }),
+    },
+    target: {
+      key: PATCH_KEY,
+      shape: { type: 'object' },
+      switchesOff: () => false,
+      apply: async (patch) => {
+        const taken = await remote.take({ patch }, 'patch');
+        if (taken.state === 'refused') throw refusal('remote-config/refused', taken.reason ?? 'it was refused');
+      },
+      clear: () => {},
+      restored: false,
+      // A patch that was taken is not taken again by the process that comes after a kill.
+      isMovement: () => true,
+      writes: () => 0,
+    },
+  };
+}
+
+function busy({ firmware, actuators }: RemoteConfigurationDeps, needs: 'reload' | 'restart'): string | undefined {
+  if (firmware.status().state !== 'idle')
+    return 'an update is under way: the configuration is to be sent again after it';
+  const pulsing = actuators.states().find((one) => one.pulsing);
+  return needs === 'restart' && pulsing !== undefined
+    ? `${pulsing.name} is on for a time, and this change needs a restart: it is to be sent again after it`
+    : undefined;
+}
+
+function newestOf({ sampler }: RemoteConfigurationDeps): ReadonlyMap<string, number> {
+  return new Map(
+    sampler
+      .states()
+      .flatMap(({ name, readings }) =>
+        readings.length === 0 ? [] : [[name, Math.max(...readings.map(({ monotonicMs }) => monotonicMs))] as const],
+      ),
+  );
+}
+
+function readingWithin(deps: RemoteConfigurationDeps, ms: number, changed: AgentConfig): readonly string[] {
+  const sinceMs = deps.machine.clock.monotonicMs() - ms;
+  const newest = newestOf(deps);
+  return changed.sensors
+    .filter(({ name, enabled }) => enabled && (newest.get(name) ?? Number.NEGATIVE_INFINITY) > sinceMs)
+    .map(({ name }) => name);
+}
+
+function observe(deps: RemoteConfigurationDeps, sinceMs: number) {
+  const { telemetry, actuators, link, polls } = deps;
+  // Where polls wait for their wakes none stands, and none is waited for.
+  const stands = (kind: 'commands' | 'attributes'): boolean =>
+    link.wakes(kind) !== undefined || polls[kind].hasStoodSince(sinceMs);
+  return {
+    acknowledgedAtMs: telemetry.uploader.state.lastAcknowledgedAtMs,
+    standing: { commands: stands('commands'), attributes: stands('attributes') },
+    readAtMs: newestOf(deps),
+    faulty: actuators.states().flatMap(({ name, fault }) => (fault === undefined ? [] : [{ name, fault }])),
+  };
+}

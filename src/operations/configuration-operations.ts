@@ -1,0 +1,82 @@
+/** Operations on the configuration itself: another file or a patch on trial, and what became of earlier ones. */
+import type { CandidateFault, WantedConfiguration } from '../remote-config/candidate.ts';
+import type { Taken } from '../remote-config/remote-config.ts';
+import type { ConfigurationsTold, ToldConfigurations } from '../remote-config/told-configurations.ts';
+import { badRequest } from '../values/bad-request.ts';
+import type { JsonValue } from '../values/json.ts';
+import type { Asker } from './may-ask.ts';
+import { memberOf, type OperationsOn, QUESTION, textOf } from './operation.ts';
+
+export interface Configurations extends ToldConfigurations {
+  readonly take: (
+    wanted: WantedConfiguration,
+    origin: 'patch' | 'page' | 'local',
+    options: { readonly check: boolean },
+  ) => Promise<Taken>;
+}
+
+export interface ConfigurationAnswer {
+  readonly state: Taken['state'];
+  /** SHA-256 of the new file; absent where a patch makes none. */
+  readonly hash?: string | undefined;
+  /** SHA-256 of the file in place. */
+  readonly base: string;
+  /** A line for each member that differs. */
+  readonly difference: readonly string[];
+  /** Changes that may not come from afar, in words. */
+  readonly locked: readonly string[];
+  readonly faults: readonly CandidateFault[];
+  readonly reason?: string | undefined;
+  readonly needs?: 'reload' | 'restart' | undefined;
+}
+
+/** Longest file that fits into a request. */
+const MAX_FILE_LENGTH = 1024 * 1024;
+const ORIGINS: Readonly<Record<Asker, 'patch' | 'page' | 'local'>> = {
+  platform: 'patch',
+  page: 'page',
+  site: 'local',
+  viewer: 'local',
+};
+
+export const CONFIGURATION_OPERATIONS: OperationsOn<Configurations> = {
+  configure: (configurations) => ({
+    ...QUESTION,
+    description:
+      'Takes another configuration on trial, a whole file or a patch of the one in place; with check it is only looked at.',
+    effect: 'set',
+    askers: ['platform', 'site', 'page'],
+    params: {
+      type: 'object',
+      properties: {
+        file: { type: 'string', maxLength: MAX_FILE_LENGTH, description: 'the whole file, as text' },
+        patch: { type: 'object', description: 'base, set, remove and add, as the shared attribute configurationPatch' },
+        base: { type: 'string', maxLength: 64, description: 'SHA-256 of the file that the new one replaces' },
+        check: { type: 'boolean', description: 'look only' },
+      },
+      additionalProperties: false,
+    },
+    run: async (params, { asker }) => {
+      const wanted = wantedOf(params);
+      const { locked, ...taken } = await configurations.take(wanted, ORIGINS[asker], {
+        check: memberOf(params, 'check') === true,
+      });
+      return { ...taken, locked: locked.map(({ path, words }) => `${path}: ${words}`) };
+    },
+  }),
+  configurationStatus: (configurations) => ({
+    ...QUESTION,
+    description: 'What became of the last configuration from afar, the trial that is on, and the last ten files.',
+    askers: ['platform', 'viewer', 'page'],
+    run: (): Promise<ConfigurationsTold> => configurations.tell(),
+  }),
+};
+
+/** @throws AgentError `agent/bad-request` (drop). */
+function wantedOf(params: JsonValue): WantedConfiguration {
+  const [file, patch] = [memberOf(params, 'file'), memberOf(params, 'patch')];
+  if ((file === null) === (patch === null)) throw badRequest('params: one of file and patch is needed');
+  if (file === null) return { patch };
+  const base = memberOf(params, 'base') === null ? undefined : textOf(params, 'base');
+  return { file: Buffer.from(String(file)), base };
+}

@@ -1,0 +1,291 @@
+/**
+ * Configurations from afar, as the agent sees to them: looked at, handed to root on trial, judged, and settled. One at a time; root decides again
+ * by itself, and the guard returns the file without the agent.
+ *
+ *   received ─► refused
+ *      └──────► trying ─► kept | returned
+ */
+import { join } from 'node:path';
+import type { ReadConfig } from '../config/read-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
+import type { ConfigurationOrigin, ReleasePaths } from '../firmware/guard-state.ts';
+import { expectHelper, leaveRequest } from '../firmware/swap-request.ts';
+import type { UpdateFiles } from '../firmware/update-files.ts';
+import type { Clock, EpochMs } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { StateFile } from '../store/state-file.ts';
+import { isJsonObject, type JsonObject, jsonOf } from '../values/json.ts';
+import type { Candidate, WantedConfiguration } from './candidate.ts';
+import { judgeTrial, type SeenOnTrial } from './trial-judge.ts';
+import {
+  CANDIDATE_NAME,
+  type ConfigurationTrial,
+  readConfigurationResult,
+  readConfigurationTrial,
+  trialPaths,
+} from './trial-state.ts';
+
+export const REMOTE_CONFIGURATION_FORMAT = { format: 'turnstone/remote-configuration', version: 1 } as const;
+
+/** What became of the last configuration from afar. */
+export interface ConfigurationState {
+  readonly state: 'received' | 'refused' | 'trying' | 'kept' | 'returned';
+  /** SHA-256 of the file that it is about; empty where a patch made none. */
+  readonly hash: string;
+  readonly atMs: EpochMs;
+  readonly origin: ConfigurationOrigin;
+  readonly reason?: string;
+  readonly faults?: Candidate['faults'];
+}
+
+export interface RemoteConfigDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly files: UpdateFiles;
+  readonly paths: ReleasePaths;
+  readonly settings: () => AgentConfig['remoteConfiguration'];
+  /** SHA-256 of the file that runs. */
+  readonly runningHash: () => string | undefined;
+  readonly readInPlace: () => Promise<Uint8Array>;
+  readonly check: (bytes: Uint8Array) => Promise<ReadConfig>;
+  /** Sections of the new configuration that only a restart takes up. */
+  readonly restartFor: (config: AgentConfig) => readonly string[];
+  /** What a trial has to wait for, in words; a restart waits for more. */
+  readonly busy: (needs: 'reload' | 'restart') => string | undefined;
+  /** Sensors of the new configuration that had a reading within so many ms. */
+  readonly readingWithin: (ms: number, config: AgentConfig) => readonly string[];
+  readonly observe: (sinceMs: number) => Omit<SeenOnTrial, 'nowMs'>;
+  readonly file: StateFile;
+  readonly newId: () => string;
+  readonly onState: (state: ConfigurationState) => void;
+}
+
+/** What the agent has to know of its own request after a restart. */
+interface Pending {
+  readonly id: string;
+  readonly hash: string;
+  readonly origin: ConfigurationOrigin;
+  readonly sensors: readonly string[];
+}
+
+export interface Taken extends Omit<Candidate, 'bytes' | 'config'> {
+  readonly state: 'received' | 'refused' | 'checked';
+  readonly needs?: 'reload' | 'restart';
+  readonly reason?: string;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** The helper is there within seconds; one of an earlier release does not know the request. */
+const ANSWER_WITHIN_MS = 120_000;
+/** A settlement that was not seen to is asked for again. */
+const SETTLE_AGAIN_MS = 30_000;
+
+export class RemoteConfig {
+  readonly #deps: RemoteConfigDeps;
+  #pending: Pending | undefined;
+  #state: ConfigurationState | undefined;
+  #askedAtMs: number;
+  #settledAtMs = Number.NEGATIVE_INFINITY;
+  #takes = Promise.resolve();
+  #wake = (): void => {};
+
+  private constructor(deps: RemoteConfigDeps, kept: JsonObject | undefined) {
+    this.#deps = deps;
+    this.#askedAtMs = deps.clock.monotonicMs();
+    this.#pending = pendingOf(kept?.pending);
+    this.#state = stateOf(kept?.state);
+  }
+
+  static async open(deps: RemoteConfigDeps): Promise<RemoteConfig> {
+    return new RemoteConfig(deps, await deps.file.read());
+  }
+
+  get state(): ConfigurationState | undefined {
+    return this.#state;
+  }
+
+  /** True from the request to its end. */
+  get isOn(): boolean {
+    return this.#pending !== undefined;
+  }
+
+  /** Tells of the trial that is on; undefined without one. */
+  trial(): Promise<ConfigurationTrial | undefined> {
+    const { files, paths } = this.#deps;
+    return readConfigurationTrial(files, trialPaths(paths.guard));
+  }
+
+  /** Looks at a configuration, and asks root to try it unless it is only to be checked. One after the other; never rejects for what is wanted. */
+  take(wanted: WantedConfiguration, origin: ConfigurationOrigin, { check = false } = {}): Promise<Taken> {
+    const taken = this.#takes.then(() => this.#take(wanted, origin, check));
+    this.#takes = taken.then(
+      () => {},
+      () => {},
+    );
+    return taken;
+  }
+
+  /** Follows a trial until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#deps;
+    while (!signal.aborted) {
+      const isQuiet = await this.#look().catch((error: unknown) => {
+        log.warn({ error: messageOf(error) }, 'the trial of a configuration could not be looked at');
+        return false;
+      });
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      if (signal.aborted) return;
+      await clock.sleep(isQuiet ? 2 ** 31 - 1 : LOOK_EVERY_MS, AbortSignal.any([signal, woken.signal]));
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#deps.file.close();
+  }
+
+  async #take(wanted: WantedConfiguration, origin: ConfigurationOrigin, isCheck: boolean): Promise<Taken> {
+    const { settings, readInPlace, check, restartFor } = this.#deps;
+    // Loaded with the first one: most gateways never get any.
+    const { lookAtCandidate } = await import('./candidate.ts');
+    const { bytes, config, ...candidate } = await lookAtCandidate(await readInPlace(), wanted, check);
+    const needs = config === undefined ? undefined : restartFor(config).length > 0 ? 'restart' : 'reload';
+    const reason = await this.#whyNot(candidate, { needs, enabled: settings().enabled });
+    if (reason !== undefined || bytes === undefined || config === undefined || needs === undefined) {
+      const words = reason ?? 'it is no configuration';
+      if (!isCheck)
+        this.#tell({ state: 'refused', hash: candidate.hash ?? '', origin, reason: words, faults: candidate.faults });
+      return { ...candidate, state: 'refused', reason: words, needs };
+    }
+    if (isCheck) return { ...candidate, state: 'checked', needs };
+    await this.#ask({ bytes, config, needs, hash: candidate.hash ?? '', base: candidate.base, origin });
+    return { ...candidate, state: 'received', needs };
+  }
+
+  async #whyNot(
+    { faults, locked, hash, base }: Pick<Candidate, 'faults' | 'locked' | 'hash' | 'base'>,
+    { needs, enabled }: { readonly needs: 'reload' | 'restart' | undefined; readonly enabled: boolean },
+  ): Promise<string | undefined> {
+    const { files, paths, busy } = this.#deps;
+    if (!enabled) return 'remoteConfiguration.enabled is not true in the file in place';
+    const [fault] = faults;
+    if (fault !== undefined)
+      return `${fault.path === '' ? '' : `${fault.path}: `}${fault.problem}, expected ${fault.expected}`;
+    const [change] = locked;
+    if (change !== undefined) return `may not come from afar: ${change.path}: ${change.words}`;
+    if (hash === base) return 'this file is in place already';
+    if (this.#pending !== undefined || (await this.trial()) !== undefined)
+      return 'another configuration is on trial: this one waits for its end, and is to be sent again';
+    try {
+      await expectHelper({ files, paths });
+    } catch (error) {
+      return messageOf(error);
+    }
+    return needs === undefined ? undefined : busy(needs);
+  }
+
+  async #ask(asked: {
+    readonly bytes: Uint8Array;
+    readonly config: AgentConfig;
+    readonly needs: 'reload' | 'restart';
+    readonly hash: string;
+    readonly base: string;
+    readonly origin: ConfigurationOrigin;
+  }): Promise<void> {
+    const { files, paths, clock, newId, readingWithin, settings } = this.#deps;
+    const { trialMs } = settings();
+    const { bytes, config, needs, hash, base, origin } = asked;
+    const id = newId();
+    this.#pending = { id, hash, origin, sensors: readingWithin(trialMs, config) };
+    this.#tell({ state: 'received', hash, origin });
+    await files.write(join(paths.firmware, CANDIDATE_NAME), bytes, 0o640);
+    const trialS = Math.round(trialMs / 1_000);
+    await leaveRequest(
+      { files, paths, clock },
+      { request: 'configure', id, hash, before: base, trialS, needs, origin },
+    );
+    this.#askedAtMs = clock.monotonicMs();
+    this.#wake();
+  }
+
+  /** Returns true while there is nothing to follow. */
+  async #look(): Promise<boolean> {
+    const { files, paths, clock } = this.#deps;
+    const result = await readConfigurationResult(files, trialPaths(paths.guard));
+    const trial = await this.trial();
+    const pending = this.#pending;
+    if (pending !== undefined && result?.id === pending.id && result.outcome !== 'trying') {
+      this.#pending = undefined;
+      this.#tell({ state: result.outcome, hash: pending.hash, origin: pending.origin, reason: result.reason });
+      return trial === undefined;
+    }
+    if (trial !== undefined) {
+      await this.#judge(trial, pending);
+      return false;
+    }
+    if (pending === undefined) return true;
+    if (clock.monotonicMs() - this.#askedAtMs > ANSWER_WITHIN_MS) {
+      this.#pending = undefined;
+      this.#tell({
+        state: 'refused',
+        hash: pending.hash,
+        origin: pending.origin,
+        reason:
+          'the root helper does not answer; is turnstone-helper.path active, and is the helper of this release installed?',
+      });
+    }
+    return false;
+  }
+
+  async #judge(trial: ConfigurationTrial, pending: Pending | undefined): Promise<void> {
+    const { runningHash, clock, observe } = this.#deps;
+    const { id, hash, origin, trialS, bootId } = trial;
+    // The agent still runs the file of before: it is about to be reloaded or restarted.
+    if (runningHash() === trial.before || bootId !== clock.bootId) return;
+    if (runningHash() !== hash) return this.#settle(id, 'kept', 'somebody has changed the file on site');
+    if (this.#state?.state !== 'trying' || this.#state.hash !== hash) this.#tell({ state: 'trying', hash, origin });
+    const terms = { beganAtMs: trial.beganAtMs, trialMs: trialS * 1_000, sensors: pending?.sensors ?? [] };
+    const judged = judgeTrial(terms, { nowMs: clock.monotonicMs(), ...observe(trial.beganAtMs) });
+    if (judged.verdict === 'open') return;
+    await this.#settle(id, judged.verdict, judged.verdict === 'kept' ? '' : judged.reason);
+  }
+
+  async #settle(id: string, outcome: 'kept' | 'returned', reason: string): Promise<void> {
+    const { files, paths, clock, log } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#settledAtMs < SETTLE_AGAIN_MS) return;
+    this.#settledAtMs = nowMs;
+    log.info({ outcome, reason }, 'the trial of a configuration ends');
+    await leaveRequest({ files, paths, clock }, { request: 'settle', id, outcome, reason });
+  }
+
+  #tell(told: Omit<ConfigurationState, 'atMs'>): void {
+    const { reason, faults, ...others } = told;
+    const state = {
+      ...others,
+      atMs: Math.round(this.#deps.clock.wallMs()),
+      ...(reason !== undefined && reason !== '' && { reason }),
+      ...(faults !== undefined && faults.length > 0 && { faults }),
+    };
+    this.#state = state;
+    this.#deps.file.save({ pending: this.#pending === undefined ? null : jsonOf(this.#pending), state: jsonOf(state) });
+    this.#deps.onState(state);
+  }
+}
+
+function pendingOf(kept: unknown): Pending | undefined {
+  if (!isJsonObject(kept as never)) return undefined;
+  const { id, hash, origin, sensors } = kept as JsonObject;
+  if (typeof id !== 'string' || typeof hash !== 'string' || !Array.isArray(sensors)) return undefined;
+  return {
+    id,
+    hash,
+    origin: origin as ConfigurationOrigin,
+    sensors: sensors.filter((name) => typeof name === 'string'),
+  };
+}
+
+function stateOf(kept: unknown): ConfigurationState | undefined {
+  return isJsonObject(kept as never) ? (kept as unknown as ConfigurationState) : undefined;
+}
