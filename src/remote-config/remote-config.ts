@@ -10,7 +10,7 @@ import type { ReadConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import type { ConfigurationOrigin, ReleasePaths } from '../firmware/guard-state.ts';
-import { expectHelper, leaveRequest } from '../firmware/swap-request.ts';
+import { leaveRequest } from '../firmware/swap-request.ts';
 import type { UpdateFiles } from '../firmware/update-files.ts';
 import type { Clock, EpochMs } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
@@ -56,6 +56,8 @@ export interface RemoteConfigDeps {
   /** Sensors of the new configuration that had a reading within so many ms. */
   readonly readingWithin: (ms: number, config: AgentConfig) => readonly string[];
   readonly observe: (sinceMs: number) => Omit<SeenOnTrial, 'nowMs'>;
+  /** Rejects where no helper of root would come for a request. */
+  readonly expectHelper: () => Promise<void>;
   readonly file: StateFile;
   readonly newId: () => string;
   readonly onState: (state: ConfigurationState) => void;
@@ -167,7 +169,7 @@ export class RemoteConfig {
     { faults, locked, hash, base }: Pick<Candidate, 'faults' | 'locked' | 'hash' | 'base'>,
     { needs, enabled }: { readonly needs: 'reload' | 'restart' | undefined; readonly enabled: boolean },
   ): Promise<string | undefined> {
-    const { files, paths, busy } = this.#deps;
+    const { busy, expectHelper } = this.#deps;
     if (!enabled) return 'remoteConfiguration.enabled is not true in the file in place';
     const [fault] = faults;
     if (fault !== undefined)
@@ -178,7 +180,7 @@ export class RemoteConfig {
     if (this.#pending !== undefined || (await this.trial()) !== undefined)
       return 'another configuration is on trial: this one waits for its end, and is to be sent again';
     try {
-      await expectHelper({ files, paths });
+      await expectHelper();
     } catch (error) {
       return messageOf(error);
     }
