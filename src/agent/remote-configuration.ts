@@ -8,7 +8,7 @@ import { readConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
-import { expectHelper } from '../firmware/swap-request.ts';
+import { expectHelper, leaveRequest } from '../firmware/swap-request.ts';
 import { updateFiles } from '../firmware/update-files.ts';
 import type { Environment } from '../host/environment.ts';
 import type { Log } from '../host/log.ts';
@@ -68,6 +68,7 @@ export async function openRemoteConfigurations(deps: RemoteConfigurationDeps): P
     readingWithin: (ms, changed) => readingWithin(deps, ms, changed),
     observe: (sinceMs) => observe(deps, sinceMs),
     expectHelper: () => expectHelper({ files, paths }),
+    leaveRequest: (request) => leaveRequest({ files, paths, clock }, request),
     file: new StateFile({
       ...REMOTE_CONFIGURATION_FORMAT,
       path: join(stateFolder, 'remote-configuration.json'),

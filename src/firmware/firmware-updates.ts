@@ -30,7 +30,7 @@ export interface FirmwareUpdatesDeps
   readonly uploaded: () => boolean;
   /** The fault of this machine, the network aside; undefined when all is well. */
   readonly fault: () => string | undefined;
-  /** What an update of the gateway waits for besides, in words. */
+  /** Returns what an update of the gateway waits for besides, in words. */
   readonly holds?: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;

@@ -9,13 +9,12 @@ import { join } from 'node:path';
 import type { ReadConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
-import type { ConfigurationOrigin, ReleasePaths } from '../firmware/guard-state.ts';
-import { leaveRequest } from '../firmware/swap-request.ts';
+import type { ConfigurationOrigin, HelperRequest, ReleasePaths } from '../firmware/guard-state.ts';
 import type { UpdateFiles } from '../firmware/update-files.ts';
 import type { Clock, EpochMs } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { StateFile } from '../store/state-file.ts';
-import { isJsonObject, type JsonObject, jsonOf } from '../values/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
 import type { Candidate, WantedConfiguration } from './candidate.ts';
 import { judgeTrial, type SeenOnTrial } from './trial-judge.ts';
 import {
@@ -28,9 +27,12 @@ import {
 
 export const REMOTE_CONFIGURATION_FORMAT = { format: 'turnstone/remote-configuration', version: 1 } as const;
 
-/** What became of the last configuration from afar. */
+const STATES = ['received', 'refused', 'trying', 'kept', 'returned'] as const;
+const ORIGINS = ['package', 'patch', 'page', 'local'] as const satisfies ConfigurationOrigin[];
+
+/** Fate of the last configuration from afar. */
 export interface ConfigurationState {
-  readonly state: 'received' | 'refused' | 'trying' | 'kept' | 'returned';
+  readonly state: (typeof STATES)[number];
   /** SHA-256 of the file that it is about; empty where a patch made none. */
   readonly hash: string;
   readonly atMs: EpochMs;
@@ -51,19 +53,21 @@ export interface RemoteConfigDeps {
   readonly check: (bytes: Uint8Array) => Promise<ReadConfig>;
   /** Sections of the new configuration that only a restart takes up. */
   readonly restartFor: (config: AgentConfig) => readonly string[];
-  /** What a trial has to wait for, in words; a restart waits for more. */
+  /** Returns what a trial has to wait for, in words; a restart waits for more. */
   readonly busy: (needs: 'reload' | 'restart') => string | undefined;
   /** Sensors of the new configuration that had a reading within so many ms. */
   readonly readingWithin: (ms: number, config: AgentConfig) => readonly string[];
   readonly observe: (sinceMs: number) => Omit<SeenOnTrial, 'nowMs'>;
   /** Rejects where no helper of root would come for a request. */
   readonly expectHelper: () => Promise<void>;
+  /** Leaves a request for the helper. */
+  readonly leaveRequest: (request: HelperRequest) => Promise<void>;
   readonly file: StateFile;
   readonly newId: () => string;
   readonly onState: (state: ConfigurationState) => void;
 }
 
-/** What the agent has to know of its own request after a restart. */
+/** Own request, as the agent has to know it after a restart. */
 interface Pending {
   readonly id: string;
   readonly hash: string;
@@ -195,7 +199,7 @@ export class RemoteConfig {
     readonly base: string;
     readonly origin: ConfigurationOrigin;
   }): Promise<void> {
-    const { files, paths, clock, newId, readingWithin, settings } = this.#deps;
+    const { files, paths, clock, newId, readingWithin, settings, leaveRequest } = this.#deps;
     const { trialMs } = settings();
     const { bytes, config, needs, hash, base, origin } = asked;
     const id = newId();
@@ -203,10 +207,7 @@ export class RemoteConfig {
     this.#tell({ state: 'received', hash, origin });
     await files.write(join(paths.firmware, CANDIDATE_NAME), bytes, 0o640);
     const trialS = Math.round(trialMs / 1_000);
-    await leaveRequest(
-      { files, paths, clock },
-      { request: 'configure', id, hash, before: base, trialS, needs, origin },
-    );
+    await leaveRequest({ request: 'configure', id, hash, before: base, trialS, needs, origin });
     this.#askedAtMs = clock.monotonicMs();
     this.#wake();
   }
@@ -254,12 +255,12 @@ export class RemoteConfig {
   }
 
   async #settle(id: string, outcome: 'kept' | 'returned', reason: string): Promise<void> {
-    const { files, paths, clock, log } = this.#deps;
+    const { clock, log, leaveRequest } = this.#deps;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#settledAtMs < SETTLE_AGAIN_MS) return;
     this.#settledAtMs = nowMs;
     log.info({ outcome, reason }, 'the trial of a configuration ends');
-    await leaveRequest({ files, paths, clock }, { request: 'settle', id, outcome, reason });
+    await leaveRequest({ request: 'settle', id, outcome, reason });
   }
 
   #tell(told: Omit<ConfigurationState, 'atMs'>): void {
@@ -276,18 +277,22 @@ export class RemoteConfig {
   }
 }
 
-function pendingOf(kept: unknown): Pending | undefined {
-  if (!isJsonObject(kept as never)) return undefined;
-  const { id, hash, origin, sensors } = kept as JsonObject;
+function pendingOf(kept: JsonValue | undefined): Pending | undefined {
+  if (!isJsonObject(kept)) return undefined;
+  const { id, hash, origin, sensors } = kept;
   if (typeof id !== 'string' || typeof hash !== 'string' || !Array.isArray(sensors)) return undefined;
-  return {
-    id,
-    hash,
-    origin: origin as ConfigurationOrigin,
-    sensors: sensors.filter((name) => typeof name === 'string'),
-  };
+  return { id, hash, origin: originOf(origin), sensors: sensors.filter((name) => typeof name === 'string') };
 }
 
-function stateOf(kept: unknown): ConfigurationState | undefined {
-  return isJsonObject(kept as never) ? (kept as unknown as ConfigurationState) : undefined;
+/** Returns the state that was kept, without its faults, which were told. */
+function stateOf(kept: JsonValue | undefined): ConfigurationState | undefined {
+  if (!isJsonObject(kept)) return undefined;
+  const { state: word, hash, atMs, origin, reason } = kept;
+  const state = STATES.find((one) => one === word);
+  if (state === undefined || typeof hash !== 'string' || typeof atMs !== 'number') return undefined;
+  return { state, hash, atMs, origin: originOf(origin), ...(typeof reason === 'string' && { reason }) };
+}
+
+function originOf(word: JsonValue | undefined): ConfigurationOrigin {
+  return ORIGINS.find((one) => one === word) ?? 'local';
 }

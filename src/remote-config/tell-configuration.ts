@@ -1,4 +1,4 @@
-/** What a configuration from afar has become, for the platform, the alerts and the timeline. */
+/** Tells what a configuration from afar has become, to the platform, the alerts and the timeline. */
 import type { Alerts } from '../host/alert-list.ts';
 import type { TellTimeline } from '../timeline/timeline.ts';
 import { type JsonObject, jsonOf } from '../values/json.ts';

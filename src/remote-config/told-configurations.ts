@@ -1,4 +1,4 @@
-/** What is told of configurations from afar: the last one, the trial that is on, and root's history of ten. */
+/** Tells of configurations from afar: the last one, the trial that is on, and root's history of ten. */
 import { join } from 'node:path';
 import type { Clock, EpochMs } from '../host/clock.ts';
 import { parseKeyValueLines } from '../store/key-value-lines.ts';

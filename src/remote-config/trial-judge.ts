@@ -13,7 +13,7 @@ export interface TrialTerms {
   readonly sensors: readonly string[];
 }
 
-/** What is seen at one time. */
+/** Observation at one time. */
 export interface SeenOnTrial {
   readonly nowMs: number;
   /** Last upload that the platform acknowledged, of entries that were read under the new file. */

@@ -4,9 +4,10 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
 import { parseRequest } from '../../src/firmware/guard-state.ts';
+import { leaveRequest } from '../../src/firmware/swap-request.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { lockedChanges } from '../../src/remote-config/locked.ts';
@@ -85,6 +86,19 @@ async function open(): Promise<void> {
     readingWithin: (_ms, { sensors }) => sensors.map(({ name }) => name).filter((name) => name === 'roof'),
     observe: () => observe(),
     expectHelper: async () => {},
+    leaveRequest: (request) =>
+      leaveRequest(
+        {
+          files: systemUpdateFiles,
+          clock,
+          paths: {
+            home: '',
+            guard: '',
+            firmware: join(root, 'var/lib/turnstone/firmware'),
+          },
+        },
+        request,
+      ),
     file: new StateFile({
       ...REMOTE_CONFIGURATION_FORMAT,
       path: join(root, 'remote-configuration.json'),
@@ -117,9 +131,13 @@ async function pass(seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 1) {
     await rootComes();
     await bench.clock.advance(1_000);
-    // The loop reads files between two of its looks.
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await looked();
   }
+}
+
+/** The loop reads files between two of its looks; then it sleeps. */
+async function looked(): Promise<void> {
+  await vi.waitFor(() => expect(bench.clock.pending).toBeGreaterThan(0), { interval: 1 });
 }
 
 const states = (): string[] => told.map(({ state }) => state);
@@ -239,7 +257,7 @@ describe('a patch from afar', () => {
     await remote.take({ patch: { base, set: { label: 'One' } } }, 'patch');
     for (let second = 0; second < 130; second += 1) {
       await bench.clock.advance(1_000);
-      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      await looked();
     }
     expect(told.at(-1)).toMatchObject({
       state: 'refused',
