@@ -157,7 +157,10 @@ export class RemoteConfig {
     const { lookAtCandidate } = await import('./candidate.ts');
     const { bytes, config, ...candidate } = await lookAtCandidate(await readInPlace(), wanted, check);
     const needs = config === undefined ? undefined : restartFor(config).length > 0 ? 'restart' : 'reload';
-    const reason = await this.#whyNot(candidate, { needs, enabled: settings().enabled });
+    const wrong = settings().enabled
+      ? wrongWith(candidate)
+      : 'remoteConfiguration.enabled is not true in the file in place';
+    const reason = wrong ?? (isCheck ? undefined : await this.#whyNotNow(needs));
     if (reason !== undefined || bytes === undefined || config === undefined || needs === undefined) {
       const words = reason ?? 'it is no configuration';
       if (!isCheck)
@@ -169,20 +172,10 @@ export class RemoteConfig {
     return { ...candidate, state: 'received', needs };
   }
 
-  async #whyNot(
-    { faults, locked, hash, base }: Pick<Candidate, 'faults' | 'locked' | 'hash' | 'base'>,
-    { needs, enabled }: { readonly needs: 'reload' | 'restart' | undefined; readonly enabled: boolean },
-  ): Promise<string | undefined> {
+  async #whyNotNow(needs: 'reload' | 'restart' | undefined): Promise<string | undefined> {
     const { busy, expectHelper } = this.#deps;
-    if (!enabled) return 'remoteConfiguration.enabled is not true in the file in place';
-    const [fault] = faults;
-    if (fault !== undefined)
-      return `${fault.path === '' ? '' : `${fault.path}: `}${fault.problem}, expected ${fault.expected}`;
-    const [change] = locked;
-    if (change !== undefined) return `may not come from afar: ${change.path}: ${change.words}`;
-    if (hash === base) return 'this file is in place already';
     if (this.#pending !== undefined || (await this.trial()) !== undefined)
-      return 'another configuration is on trial: this one waits for its end, and is to be sent again';
+      return 'another configuration is on trial: this one is to be sent again after it';
     try {
       await expectHelper();
     } catch (error) {
@@ -275,6 +268,16 @@ export class RemoteConfig {
     this.#deps.file.save({ pending: this.#pending === undefined ? null : jsonOf(this.#pending), state: jsonOf(state) });
     this.#deps.onState(state);
   }
+}
+
+/** Returns why it may never be taken, in words. */
+function wrongWith({ faults, locked, hash, base }: Omit<Candidate, 'bytes' | 'config'>): string | undefined {
+  const [fault] = faults;
+  if (fault !== undefined)
+    return `${fault.path === '' ? '' : `${fault.path}: `}${fault.problem}, expected ${fault.expected}`;
+  const [change] = locked;
+  if (change !== undefined) return `may not come from afar: ${change.path}: ${change.words}`;
+  return hash === base ? 'this file is in place already' : undefined;
 }
 
 function pendingOf(kept: JsonValue | undefined): Pending | undefined {
