@@ -144,6 +144,8 @@ function valueBytes(value: TelemetryValue): number {
   if (typeof value === 'boolean') return 5;
   if (value === null) return 4;
   let bytes = 2;
-  for (const [key, part] of Object.entries(value)) bytes += textBytes(key) + 2 + valueBytes(part as TelemetryValue);
+  // An entry that was never written may have members that JSON leaves out.
+  for (const [key, part] of Object.entries(value))
+    if (part !== undefined) bytes += textBytes(key) + 2 + valueBytes(part as TelemetryValue);
   return bytes;
 }

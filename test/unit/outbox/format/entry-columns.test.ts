@@ -1,6 +1,7 @@
 /** Entries side by side: parts of them, their marks, and roughly what they take on the wire. */
 import { describe, expect, it } from 'vitest';
 import { EntryColumns, type ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
+import type { TelemetryValue } from '../../../../src/outbox/format/telemetry-entry.ts';
 
 const entry = (sequence: number, more: Partial<ResolvedEntry> = {}): ResolvedEntry => ({
   sequence,
@@ -73,6 +74,12 @@ describe('columns', () => {
         EntryColumns.of([entry(1, { key: text.repeat(length), value: text.repeat(length) })]).jsonBytes();
       expect(bytesOf(1_000) - bytesOf(0)).toBe(2 * (Buffer.byteLength(JSON.stringify(text.repeat(1_000))) - 2));
     }
+  });
+
+  it('counts no member that JSON leaves out, of an entry that was never written', () => {
+    const sparse = { latitude: 48.2, altitude: undefined } as unknown as TelemetryValue;
+    const bytes = EntryColumns.of([entry(1, { value: sparse })]).jsonBytes();
+    expect(bytes).toBe(EntryColumns.of([entry(1, { value: { latitude: 48.2 } })]).jsonBytes());
   });
 
   it('count the frame of an instant once', () => {
