@@ -15,7 +15,7 @@ import { type Assigned, assignedValue, exactText, patchPath } from './wanted-con
 
 /** A board with one slow core reads a large file for some seconds. */
 const DEADLINE_MS = 60_000;
-/** Of a request beside its file: names, signs, the deadline. */
+/** Room in a request for what stands beside its file: names, signs, the deadline. */
 const REQUEST_FRAME = 200;
 
 export async function configure(call: ConfigureCall): Promise<void> {

@@ -1,4 +1,4 @@
-/** What somebody types to change a configuration: a value with its path, and the file's bytes as a text. */
+/** Reads what is typed to change a configuration: values with their paths, and a file's bytes as a text. */
 import { readYaml } from '../config/yaml/yaml-source.ts';
 import { memberPathText, parseMemberPath } from '../remote-config/member-path.ts';
 import type { JsonValue } from '../values/json.ts';

@@ -220,9 +220,8 @@ describe('turnstone configure', () => {
   });
 
   it('goes on following when the agent restarts', async () => {
-    let first: ControlServer | undefined;
     await serve(TAKEN, TRYING);
-    first = servers[0];
+    const [first] = servers;
     const edge = fakeEdge();
     const file = await written('version: 1\n');
     const following = runCommandLine(['configure', file, '--wait', '--run-folder', folder], {
