@@ -7,8 +7,8 @@ import { shownConfig } from '../config/shown-config.ts';
 import { readYaml } from '../config/yaml/yaml-source.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { readUserFile } from '../host/whole-file.ts';
-import type { ConfigurationStatus, TriedConfiguration } from '../operations/answers.ts';
 import { difference, fileHash } from '../remote-config/file-hash.ts';
+import type { ConfigurationsTold, ToldHistory } from '../remote-config/told-configurations.ts';
 import { configurationTree, type Tree } from '../remote-config/tree-differences.ts';
 import { trialPaths } from '../remote-config/trial-state.ts';
 import { isJsonObject } from '../values/json.ts';
@@ -61,7 +61,7 @@ export async function rollBack(call: RollBackCall): Promise<void> {
   await tryFile(call, { name: `configuration ${args.number}`, bytes });
 }
 
-function historyText({ fileHash: running, state, trial, history }: ConfigurationStatus, print: Printer): string {
+function historyText({ fileHash: running, state, trial, history }: ConfigurationsTold, print: Printer): string {
   const rows: (readonly string[])[] = [['running', `file ${running.slice(0, FILE_DIGITS)}`]];
   if (trial !== undefined)
     rows.push([
@@ -70,12 +70,12 @@ function historyText({ fileHash: running, state, trial, history }: Configuration
     ]);
   if (state !== undefined && trial === undefined)
     rows.push(['last', `${state.state}, ${timeText(state.atMs)}${reasonText(state.reason)}`]);
-  const tried = history.toSorted((one, other) => other.number - one.number);
-  const list = tried.map((one) => [String(one.number), timeText(one.atMs), ...triedText(one)]);
+  const tried = history.toSorted((one, other) => Number(other.number) - Number(one.number));
+  const list = tried.map((one) => [String(Number(one.number)), timeText(one.atMs), ...triedText(one)]);
   return `${print.table(rows)}${list.length === 0 ? 'none was tried yet\n' : `\n${print.table(list)}`}`;
 }
 
-function triedText({ hash, origin, outcome, reason }: TriedConfiguration): readonly string[] {
+function triedText({ hash, origin, outcome, reason }: ToldHistory): readonly string[] {
   return [
     hash.slice(0, FILE_DIGITS),
     `${printable(outcome)} ${ORIGINS[origin] ?? printable(origin)}${reasonText(reason)}`,

@@ -3,7 +3,9 @@ import { formatDuration } from '../config/fields/quantity.ts';
 import { MAX_REQUEST_LENGTH } from '../control-socket/control-protocol.ts';
 import { systemClock } from '../host/clock.ts';
 import { readUserFile } from '../host/whole-file.ts';
-import type { ConfigurationFault, ConfigurationStatus, ConfigureAnswer } from '../operations/answers.ts';
+import type { ConfigurationAnswer } from '../operations/configuration-operations.ts';
+import type { CandidateFault } from '../remote-config/candidate.ts';
+import type { ConfigurationsTold } from '../remote-config/told-configurations.ts';
 import { type JsonObject, stringifyJson } from '../values/json.ts';
 import { type AgentCalls, reachAgent } from './agent-calls.ts';
 import type { ConfigureCall, TryCall } from './commands/configure.ts';
@@ -109,7 +111,7 @@ function end({ flags, print }: TryCall, error: CommandError): void {
 }
 
 /** Difference, what is locked, and faults, a line each. */
-function answerText(name: string, { difference, locked, faults }: ConfigureAnswer, { print }: TryCall): string {
+function answerText(name: string, { difference, locked, faults }: ConfigurationAnswer, { print }: TryCall): string {
   const { red, yellow } = print.style;
   return [
     ...difference.map((line) => `${printable(line)}\n`),
@@ -119,12 +121,12 @@ function answerText(name: string, { difference, locked, faults }: ConfigureAnswe
 }
 
 /** As `check-config` writes it, where the fault has a line. */
-function faultText(name: string, { path, line, column, problem, expected }: ConfigurationFault): string {
+function faultText(name: string, { path, line, column, problem, expected }: CandidateFault): string {
   const place = line === undefined ? '' : `${name}:${line}:${column ?? 1}: `;
   return `${place}${path === '' ? '' : `${path}: `}${problem}, expected ${expected}`;
 }
 
-function nextText({ state, difference, needs }: ConfigureAnswer): string {
+function nextText({ state, difference, needs }: ConfigurationAnswer): string {
   if (state === 'refused') return '';
   const how = needs === 'restart' ? 'a restart' : 'a reload';
   const nothing = difference.length === 0 ? 'nothing differs in what the file says; ' : '';
@@ -132,7 +134,7 @@ function nextText({ state, difference, needs }: ConfigureAnswer): string {
   return `${nothing}handed over: it is tried by ${how}, for remoteConfiguration.trial at most; the file of before returns by itself unless the new one proves itself\n`;
 }
 
-function refusalOf({ faults, locked, reason }: ConfigureAnswer): CommandError {
+function refusalOf({ faults, locked, reason }: ConfigurationAnswer): CommandError {
   if (faults.length > 0)
     return new CommandError(`refused: ${count(faults.length, 'fault')}; nothing is changed`, {
       exitCode: EXIT.badConfig,
@@ -178,7 +180,7 @@ async function follow({ agent, edge, flags, print }: TryCall, hash: string): Pro
         progress.step(`on trial, ${left} left`);
       };
       const onSilence = (): void => progress.step('the agent starts again');
-      const look = (): Promise<ConfigurationStatus | undefined> => line.status();
+      const look = (): Promise<ConfigurationsTold | undefined> => line.status();
       return followConfiguration({ hash, look, onTrial, onSilence, clock: systemClock }, edge.signal);
     });
   } finally {
@@ -199,7 +201,7 @@ class AgentLine {
   }
 
   /** Resolves to undefined while no agent answers. */
-  async status(): Promise<ConfigurationStatus | undefined> {
+  async status(): Promise<ConfigurationsTold | undefined> {
     try {
       this.#calls ??= await this.#reach();
       return await this.#calls.ask('configurationStatus');

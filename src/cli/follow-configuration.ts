@@ -1,6 +1,6 @@
 /** Follows a configuration that was handed over until it is kept, returned or refused; the agent may restart meanwhile. */
 import type { Clock } from '../host/clock.ts';
-import type { ConfigurationStatus } from '../operations/answers.ts';
+import type { ConfigurationsTold } from '../remote-config/told-configurations.ts';
 
 /** Spacing of looks, ms; people see it as motion. */
 const LOOK_EVERY_MS = 500;
@@ -19,7 +19,7 @@ interface FollowDeps {
   /** SHA-256 of the file that is followed. */
   readonly hash: string;
   /** Asks the agent; undefined while none answers. */
-  readonly look: () => Promise<ConfigurationStatus | undefined>;
+  readonly look: () => Promise<ConfigurationsTold | undefined>;
   readonly onTrial: (secondsLeft: number) => void;
   readonly onSilence: () => void;
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
@@ -54,6 +54,6 @@ export async function followConfiguration(
   return { outcome: 'left' };
 }
 
-function isEnd(state: NonNullable<ConfigurationStatus['state']>['state']): state is 'kept' | 'returned' | 'refused' {
+function isEnd(state: NonNullable<ConfigurationsTold['state']>['state']): state is 'kept' | 'returned' | 'refused' {
   return state === 'kept' || state === 'returned' || state === 'refused';
 }

@@ -39,57 +39,6 @@ export interface LeftDevice extends NamedDevice {
   readonly slots: readonly string[];
 }
 
-/** Where a configuration that is wanted is wrong; without a line in what a patch says. */
-export interface ConfigurationFault {
-  readonly path: string;
-  /** From 1. */
-  readonly line?: number;
-  /** From 1. */
-  readonly column?: number;
-  readonly problem: string;
-  readonly expected: string;
-}
-
-export interface ConfigureAnswer {
-  readonly state: 'received' | 'refused' | 'checked';
-  /** SHA-256 of the file that is wanted; absent where a patch makes none. */
-  readonly hash?: string;
-  /** SHA-256 of the file in place. */
-  readonly base: string;
-  /** A line for each member that differs. */
-  readonly difference: readonly string[];
-  /** A line for each change that is made on site alone, with the reason. */
-  readonly locked: readonly string[];
-  readonly faults: readonly ConfigurationFault[];
-  readonly reason?: string;
-  readonly needs?: 'reload' | 'restart';
-}
-
-export interface TriedConfiguration {
-  readonly number: number;
-  /** SHA-256 of its file. */
-  readonly hash: string;
-  readonly origin: string;
-  readonly outcome: string;
-  readonly atMs: number;
-  readonly reason: string;
-}
-
-export interface ConfigurationStatus {
-  /** SHA-256 of the file that runs. */
-  readonly fileHash: string;
-  readonly state?: {
-    readonly state: 'received' | 'refused' | 'trying' | 'kept' | 'returned';
-    readonly hash: string;
-    readonly atMs: number;
-    readonly origin: string;
-    readonly reason?: string;
-  };
-  readonly trial?: { readonly hash: string; readonly secondsLeft: number };
-  /** The last ten that were tried. */
-  readonly history: readonly TriedConfiguration[];
-}
-
 export interface Answers {
   readonly listMethods: JsonValue;
   readonly getStatus: AgentStatus;
@@ -125,9 +74,6 @@ export interface Answers {
   readonly firmwareRollback: { readonly version: string };
   readonly restart: { readonly accepted: true };
   readonly reboot: { readonly accepted: true };
-
-  readonly configure: ConfigureAnswer;
-  readonly configurationStatus: ConfigurationStatus;
 
   readonly showIdentity: JsonObject;
   readonly claim: OpenClaim;

@@ -9,8 +9,9 @@ import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { ConfigurationStatus, ConfigureAnswer } from '../../../src/operations/answers.ts';
+import type { ConfigurationAnswer } from '../../../src/operations/configuration-operations.ts';
 import { fileHash } from '../../../src/remote-config/file-hash.ts';
+import type { ConfigurationsTold } from '../../../src/remote-config/told-configurations.ts';
 import { type JsonObject, jsonOf } from '../../../src/values/json.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 import { socketOperations } from '../../support/socket-operations.ts';
@@ -18,7 +19,7 @@ import { socketOperations } from '../../support/socket-operations.ts';
 const BASE = 'a'.repeat(64);
 const HASH = 'b'.repeat(64);
 const AT = Date.UTC(2026, 10, 29, 12);
-const TAKEN: ConfigureAnswer = {
+const TAKEN: ConfigurationAnswer = {
   state: 'received',
   hash: HASH,
   base: BASE,
@@ -27,8 +28,8 @@ const TAKEN: ConfigureAnswer = {
   faults: [],
   needs: 'reload',
 };
-const QUIET: ConfigurationStatus = { fileHash: BASE, history: [] };
-const TRYING: ConfigurationStatus = {
+const QUIET: ConfigurationsTold = { fileHash: BASE, history: [] };
+const TRYING: ConfigurationsTold = {
   fileHash: HASH,
   state: { state: 'trying', hash: HASH, atMs: AT, origin: 'local' },
   trial: { hash: HASH, secondsLeft: 298 },
@@ -53,7 +54,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function ended(state: 'kept' | 'returned' | 'refused', reason?: string): ConfigurationStatus {
+function ended(state: 'kept' | 'returned' | 'refused', reason?: string): ConfigurationsTold {
   return {
     fileHash: BASE,
     state: { state, hash: HASH, atMs: AT, origin: 'local', ...(reason !== undefined && { reason }) },
@@ -62,7 +63,7 @@ function ended(state: 'kept' | 'returned' | 'refused', reason?: string): Configu
 }
 
 /** Agent that gives one status after the other; the last one stays. */
-async function serve(answer: ConfigureAnswer, ...statuses: readonly ConfigurationStatus[]): Promise<void> {
+async function serve(answer: ConfigurationAnswer, ...statuses: readonly ConfigurationsTold[]): Promise<void> {
   let at = 0;
   const calls = {
     methods: {
@@ -182,7 +183,7 @@ describe('turnstone configure', () => {
     expect(JSON.parse(out)).toEqual(answer);
   });
 
-  it.each<[ConfigurationStatus, number, string, string]>([
+  it.each<[ConfigurationsTold, number, string, string]>([
     [ended('kept'), EXIT.ok, 'kept: it is the configuration now\n', ''],
     [
       ended('returned', 'sensor roof does not read'),
@@ -283,8 +284,8 @@ describe('turnstone configuration', () => {
     await serve(TAKEN, {
       ...TRYING,
       history: [
-        { ...tried, number: 3 },
-        { ...tried, number: 4, origin: 'local', outcome: 'kept', reason: '' },
+        { ...tried, number: '0003' },
+        { ...tried, number: '0004', origin: 'local', outcome: 'kept', reason: '' },
       ],
     });
     const { exitCode, out } = await run(['configuration', '--run-folder', folder]);

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { followConfiguration } from '../../../src/cli/follow-configuration.ts';
-import type { ConfigurationStatus } from '../../../src/operations/answers.ts';
+import type { ConfigurationsTold } from '../../../src/remote-config/told-configurations.ts';
 
 const HASH = 'b'.repeat(64);
 const OTHER = 'c'.repeat(64);
 const MINUTE_MS = 60_000;
 
-type State = NonNullable<ConfigurationStatus['state']>;
+type State = NonNullable<ConfigurationsTold['state']>;
 
-function status(state: State['state'], hash = HASH, trial?: ConfigurationStatus['trial']): ConfigurationStatus {
+function status(state: State['state'], hash = HASH, trial?: ConfigurationsTold['trial']): ConfigurationsTold {
   return {
     fileHash: HASH,
     state: { state, hash, atMs: 0, origin: 'local' },
@@ -18,7 +18,7 @@ function status(state: State['state'], hash = HASH, trial?: ConfigurationStatus[
 }
 
 /** Follows by a clock of its own: what the agent answers depends on the time, ms. */
-async function followed(at: (nowMs: number) => ConfigurationStatus | undefined) {
+async function followed(at: (nowMs: number) => ConfigurationsTold | undefined) {
   let nowMs = 0;
   const clock = {
     monotonicMs: () => nowMs,
