@@ -35,7 +35,6 @@ const ELSEWHERE: Readonly<Record<string, { readonly needs: string; readonly test
     needs: "root's helper",
     test: 'test/unit/cli/configure.test.ts',
   },
-  'turnstone configuration history': { needs: "root's helper", test: 'test/unit/cli/configure.test.ts' },
   'turnstone scan i2c': { needs: 'an I2C bus', test: 'test/unit/cli/scan.test.ts' },
   'turnstone scan serial': { needs: 'a serial port', test: 'test/unit/cli/scan-serial.test.ts' },
 };
