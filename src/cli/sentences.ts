@@ -10,6 +10,8 @@ export const SENTENCES = {
   diagnose: 'pack configuration, status, logs and the doctor’s report into one redacted archive',
   status: 'show whether the agent works: connection, outbox, sensors, actuators, firmware',
   firmware: 'show, fetch, install and take back releases of this agent',
+  configure: 'try another configuration, or changes of this one, with a way back by itself',
+  configuration: 'show the configurations that were tried, compare them, and go back to one',
   sensors: 'list the sensors of the running agent, or read one now',
   watch: 'show readings and actuators live',
   actuate: 'set or release an actuator from on site, or ask why it is as it is',

@@ -27,6 +27,14 @@ const ELSEWHERE: Readonly<Record<string, { readonly needs: string; readonly test
     needs: 'a platform at that address',
     test: 'test/unit/office/platform-setup.test.ts',
   },
+  'turnstone configure --set sensors.roof.period=30s --remove sensors.hall --check': {
+    needs: "root's helper",
+    test: 'test/unit/cli/configure.test.ts',
+  },
+  'turnstone configure --set sensors.roof.period=30s --remove sensors.hall': {
+    needs: "root's helper",
+    test: 'test/unit/cli/configure.test.ts',
+  },
   'turnstone scan i2c': { needs: 'an I2C bus', test: 'test/unit/cli/scan.test.ts' },
   'turnstone scan serial': { needs: 'a serial port', test: 'test/unit/cli/scan-serial.test.ts' },
 };

@@ -178,7 +178,7 @@ describe('README.md and docs/', () => {
       word,
     }));
     expect(named.filter(({ name }) => !has(all, name))).toEqual([]);
-    const groups = ['outbox', 'firmware', 'identity', 'settings', 'devices'];
+    const groups = ['outbox', 'firmware', 'identity', 'settings', 'devices', 'configuration'];
     const texts = new Map(await Promise.all(groups.map(async (group) => [group, await help(group)] as const)));
     const isUnknown = (name: string, word: string): boolean => !has(texts.get(name) ?? '', word);
     expect(

@@ -53,6 +53,14 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
     says: SENTENCES.firmware,
     load: async () => (await import('../commands/firmware.ts')).FIRMWARE,
   },
+  configure: {
+    says: SENTENCES.configure,
+    load: async () => (await import('../commands/configure.ts')).CONFIGURE,
+  },
+  configuration: {
+    says: SENTENCES.configuration,
+    load: async () => (await import('../commands/configure.ts')).CONFIGURATION,
+  },
   sensors: {
     says: SENTENCES.sensors,
     load: async () => (await import('../commands/status.ts')).SENSORS,
