@@ -30,8 +30,8 @@ export interface ConfigurationAnswer {
   readonly needs?: 'reload' | 'restart' | undefined;
 }
 
-/** Longest file that fits into a request. */
-const MAX_FILE_LENGTH = 1024 * 1024;
+/** Longest file that fits into a request of the control socket, with what stands around it. */
+const MAX_FILE_LENGTH = 250_000;
 const ORIGINS: Readonly<Record<Asker, 'patch' | 'page' | 'local'>> = {
   platform: 'patch',
   page: 'page',

@@ -163,7 +163,8 @@ export class RemoteConfig {
     const reason = wrong ?? (isCheck ? undefined : await this.#whyNotNow(needs));
     if (reason !== undefined || bytes === undefined || config === undefined || needs === undefined) {
       const words = reason ?? 'it is no configuration';
-      if (!isCheck)
+      // The one that is on trial is what is told of until its end.
+      if (!isCheck && this.#pending === undefined)
         this.#tell({ state: 'refused', hash: candidate.hash ?? '', origin, reason: words, faults: candidate.faults });
       return { ...candidate, state: 'refused', reason: words, needs };
     }
