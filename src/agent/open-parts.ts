@@ -265,6 +265,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     sampler: hardware.sampler,
     actuators: hardware.actuators,
     firmware,
+    contact: clients.contact,
+    locked: () => hardware.actuators.lockout.locked,
     polls,
     onState: (state) => {
       tellConfiguration(state, { alerts, timeline });
@@ -362,7 +364,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       methods,
       locked: () => actuators.lockout.locked,
       polls: { rpc: { beat: polls.commands.beat }, attributes: { beat: polls.attributes.beat } },
-      others: [remoteConfigurations.target],
+      others: () => (current().remoteConfiguration.enabled ? [remoteConfigurations.target] : []),
       wakes: link.wakes,
       firmware: firmware.offers,
       identity: () => ({

@@ -16,12 +16,15 @@ import type { HostMachine } from '../host/machine.ts';
 import { randomId } from '../host/random.ts';
 import type { Link } from '../link/link.ts';
 import type { Configurations } from '../operations/configuration-operations.ts';
+import type { PlatformClients } from '../platform/platform-clients.ts';
+import { fileHash } from '../remote-config/file-hash.ts';
 import type { PollWatch } from '../remote-config/poll-watch.ts';
 import { type ConfigurationState, REMOTE_CONFIGURATION_FORMAT, RemoteConfig } from '../remote-config/remote-config.ts';
 import { configurationsTold } from '../remote-config/told-configurations.ts';
 import type { Sampler } from '../sensors/sampler.ts';
 import { StateFile } from '../store/state-file.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { stringifyJson } from '../values/json.ts';
 
 export interface RemoteConfigurationDeps {
   readonly file: ConfigFile;
@@ -34,6 +37,8 @@ export interface RemoteConfigurationDeps {
   readonly sampler: Pick<Sampler, 'states'>;
   readonly actuators: Pick<Actuators, 'states'>;
   readonly firmware: Pick<FirmwareUpdates, 'status'>;
+  readonly contact: Pick<PlatformClients['contact'], 'status'>;
+  readonly locked: () => boolean;
   readonly polls: { readonly commands: PollWatch; readonly attributes: PollWatch };
   readonly onState: (state: ConfigurationState) => void;
 }
@@ -90,7 +95,10 @@ export async function openRemoteConfigurations(deps: RemoteConfigurationDeps): P
       shape: { type: 'object' },
       switchesOff: () => false,
       apply: async (patch) => {
+        const hash = fileHash(Buffer.from(stringifyJson(patch)));
+        if (remote.knows(hash)) return;
         const taken = await remote.take({ patch }, 'patch');
+        if (taken.isForNow !== true) remote.remember(hash);
         if (taken.state === 'refused') throw refusal('remote-config/refused', taken.reason ?? 'it was refused');
       },
       clear: () => {},
@@ -102,13 +110,18 @@ export async function openRemoteConfigurations(deps: RemoteConfigurationDeps): P
   };
 }
 
-function busy({ firmware, actuators }: RemoteConfigurationDeps, needs: 'reload' | 'restart'): string | undefined {
+function busy(
+  { firmware, actuators, locked }: RemoteConfigurationDeps,
+  needs: 'reload' | 'restart',
+): string | undefined {
   if (firmware.status().state !== 'idle')
     return 'an update is under way: the configuration is to be sent again after it';
-  const pulsing = actuators.states().find((one) => one.pulsing);
-  return needs === 'restart' && pulsing !== undefined
-    ? `${pulsing.name} is on for a time, and this change needs a restart: it is to be sent again after it`
-    : undefined;
+  if (needs === 'reload') return undefined;
+  if (locked()) return 'someone works on the machine, which is locked out, and this change needs a restart';
+  const timed = actuators.states().find(({ pulsing, sentence }) => pulsing || sentence?.values.leftMs !== undefined);
+  return timed === undefined
+    ? undefined
+    : `${timed.name} follows a command with a time, and this change needs a restart: it is to be sent again after it`;
 }
 
 function newestOf({ sampler }: RemoteConfigurationDeps): ReadonlyMap<string, number> {
@@ -124,19 +137,25 @@ function newestOf({ sampler }: RemoteConfigurationDeps): ReadonlyMap<string, num
 function readingWithin(deps: RemoteConfigurationDeps, ms: number, changed: AgentConfig): readonly string[] {
   const sinceMs = deps.machine.clock.monotonicMs() - ms;
   const newest = newestOf(deps);
-  return changed.sensors
-    .filter(({ name, enabled }) => enabled && (newest.get(name) ?? Number.NEGATIVE_INFINITY) > sinceMs)
-    .map(({ name }) => name);
+  return (
+    changed.sensors
+      // One that is read more seldom than a trial lasts need not come within it.
+      .filter(({ name, enabled, periodMs }) => enabled && periodMs <= ms && (newest.get(name) ?? -1) > sinceMs)
+      .map(({ name }) => name)
+  );
 }
 
 function observe(deps: RemoteConfigurationDeps, sinceMs: number) {
-  const { telemetry, actuators, link, polls } = deps;
+  const { telemetry, actuators, link, polls, config, contact } = deps;
+  const { upload, rpc, remoteConfiguration } = config();
+  // Where uploads are seldom an answer of the platform stands for one.
+  const isSeldom = 2 * upload.intervalMs >= remoteConfiguration.trialMs;
   // Where polls wait for their wakes none stands, and none is waited for.
   const stands = (kind: 'commands' | 'attributes'): boolean =>
     link.wakes(kind) !== undefined || polls[kind].hasStoodSince(sinceMs);
   return {
-    acknowledgedAtMs: telemetry.uploader.state.lastAcknowledgedAtMs,
-    standing: { commands: stands('commands'), attributes: stands('attributes') },
+    acknowledgedAtMs: isSeldom ? contact.status.lastHeardAtMs : telemetry.uploader.state.lastAcknowledgedAtMs,
+    standing: { commands: !rpc.enabled || stands('commands'), attributes: stands('attributes') },
     readAtMs: newestOf(deps),
     faulty: actuators.states().flatMap(({ name, fault }) => (fault === undefined ? [] : [{ name, fault }])),
   };

@@ -41,7 +41,7 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   /** Offers of updates are shared attributes; undefined of a device that takes none. */
   readonly firmware: OffersTaken | undefined;
   /** Targets beside its outputs and settings. */
-  readonly others?: readonly SharedTarget[] | undefined;
+  readonly others?: (() => readonly SharedTarget[]) | undefined;
   /** Returns what it says of itself. Called now and then. */
   readonly identity: () => JsonObject;
   readonly log: Log;
@@ -203,11 +203,11 @@ function ownValues({ actuators, config, slot }: DeviceAttributesDeps): JsonObjec
 }
 
 function targetsOf(
-  { config, actuators, live, others = [] }: DeviceAttributesDeps,
+  { config, actuators, live, others = () => [] }: DeviceAttributesDeps,
   unknown: UnknownSettings | undefined,
 ): readonly SharedTarget[] {
   const outputs = actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control));
-  const moved = [...outputs, ...others];
+  const moved = [...outputs, ...others()];
   if (live === undefined || !config().attributes.liveSettings) return moved;
   return [...moved, ...live.settings().map(settingTarget), ...(unknown?.targets() ?? [])];
 }

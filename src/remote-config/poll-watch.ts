@@ -11,7 +11,7 @@ export class PollWatch {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   /** Beginning of the poll that is under way. */
   #beganAtMs: number | undefined;
-  /** Beginning of the newest one that stood. */
+  /** Newest time at which one stood. */
   #stoodAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(beat: PollBeat, clock: Pick<Clock, 'monotonicMs'>) {
@@ -31,7 +31,7 @@ export class PollWatch {
     };
   }
 
-  /** True once a poll that began after that time has stood. */
+  /** True once a poll has stood after that time: one that stands since before goes on, as a reload ends none. */
   hasStoodSince(sinceMs: number): boolean {
     this.#note();
     return this.#stoodAtMs > sinceMs;
@@ -39,6 +39,7 @@ export class PollWatch {
 
   #note(): void {
     const began = this.#beganAtMs;
-    if (began !== undefined && this.#clock.monotonicMs() - began >= STANDS_AFTER_MS) this.#stoodAtMs = began;
+    const nowMs = this.#clock.monotonicMs();
+    if (began !== undefined && nowMs - began >= STANDS_AFTER_MS) this.#stoodAtMs = nowMs;
   }
 }

@@ -73,12 +73,16 @@ interface Pending {
   readonly hash: string;
   readonly origin: ConfigurationOrigin;
   readonly sensors: readonly string[];
+  /** Outputs that were in fault before. */
+  readonly faulty: readonly string[];
 }
 
 export interface Taken extends Omit<Candidate, 'bytes' | 'config'> {
   readonly state: 'received' | 'refused' | 'checked';
   readonly needs?: 'reload' | 'restart';
   readonly reason?: string;
+  /** True for a refusal that ends by itself: the same may be sent again. */
+  readonly isForNow?: true;
 }
 
 const LOOK_EVERY_MS = 1_000;
@@ -91,6 +95,7 @@ export class RemoteConfig {
   readonly #deps: RemoteConfigDeps;
   #pending: Pending | undefined;
   #state: ConfigurationState | undefined;
+  #lastPatch: string | undefined;
   #askedAtMs: number;
   #settledAtMs = Number.NEGATIVE_INFINITY;
   #takes = Promise.resolve();
@@ -101,6 +106,7 @@ export class RemoteConfig {
     this.#askedAtMs = deps.clock.monotonicMs();
     this.#pending = pendingOf(kept?.pending);
     this.#state = stateOf(kept?.state);
+    this.#lastPatch = typeof kept?.lastPatch === 'string' ? kept.lastPatch : undefined;
   }
 
   static async open(deps: RemoteConfigDeps): Promise<RemoteConfig> {
@@ -132,6 +138,16 @@ export class RemoteConfig {
     return taken;
   }
 
+  /** True for a patch that was taken or refused before, whatever else was since: it is not tried again by the process that comes next. */
+  knows(patchHash: string): boolean {
+    return this.#lastPatch === patchHash;
+  }
+
+  remember(patchHash: string): void {
+    this.#lastPatch = patchHash;
+    this.#save();
+  }
+
   /** Follows a trial until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
@@ -152,24 +168,41 @@ export class RemoteConfig {
   }
 
   async #take(wanted: WantedConfiguration, origin: ConfigurationOrigin, isCheck: boolean): Promise<Taken> {
-    const { settings, readInPlace, check, restartFor } = this.#deps;
+    const { settings, readInPlace, check, restartFor, runningHash } = this.#deps;
+    // Nothing of the file is told where nobody may change it from afar.
+    if (!settings().enabled) {
+      const reason = 'remoteConfiguration.enabled is not true in the file in place';
+      return { state: 'refused', base: runningHash() ?? '', difference: [], locked: [], faults: [], reason };
+    }
     // Loaded with the first one: most gateways never get any.
     const { lookAtCandidate } = await import('./candidate.ts');
     const { bytes, config, ...candidate } = await lookAtCandidate(await readInPlace(), wanted, check);
     const needs = config === undefined ? undefined : restartFor(config).length > 0 ? 'restart' : 'reload';
-    const wrong = settings().enabled
-      ? wrongWith(candidate)
-      : 'remoteConfiguration.enabled is not true in the file in place';
+    const wrong = wrongWith(candidate);
     const reason = wrong ?? (isCheck ? undefined : await this.#whyNotNow(needs));
     if (reason !== undefined || bytes === undefined || config === undefined || needs === undefined) {
       const words = reason ?? 'it is no configuration';
       // The one that is on trial is what is told of until its end.
       if (!isCheck && this.#pending === undefined)
         this.#tell({ state: 'refused', hash: candidate.hash ?? '', origin, reason: words, faults: candidate.faults });
-      return { ...candidate, state: 'refused', reason: words, needs };
+      return {
+        ...candidate,
+        state: 'refused',
+        reason: words,
+        needs,
+        ...(wrong === undefined && { isForNow: true as const }),
+      };
     }
     if (isCheck) return { ...candidate, state: 'checked', needs };
-    await this.#ask({ bytes, config, needs, hash: candidate.hash ?? '', base: candidate.base, origin });
+    try {
+      await this.#ask({ bytes, config, needs, hash: candidate.hash ?? '', base: candidate.base, origin });
+    } catch (error) {
+      // A full disk takes no request: nothing was asked for, and the next one may be.
+      this.#pending = undefined;
+      const words = `root could not be asked: ${messageOf(error)}`;
+      this.#tell({ state: 'refused', hash: candidate.hash ?? '', origin, reason: words });
+      return { ...candidate, state: 'refused', reason: words, needs };
+    }
     return { ...candidate, state: 'received', needs };
   }
 
@@ -193,11 +226,12 @@ export class RemoteConfig {
     readonly base: string;
     readonly origin: ConfigurationOrigin;
   }): Promise<void> {
-    const { files, paths, clock, newId, readingWithin, settings, leaveRequest } = this.#deps;
+    const { files, paths, clock, newId, readingWithin, settings, leaveRequest, observe } = this.#deps;
     const { trialMs } = settings();
     const { bytes, config, needs, hash, base, origin } = asked;
     const id = newId();
-    this.#pending = { id, hash, origin, sensors: readingWithin(trialMs, config) };
+    const faulty = observe(clock.monotonicMs()).faulty.map(({ name }) => name);
+    this.#pending = { id, hash, origin, sensors: readingWithin(trialMs, config), faulty };
     this.#tell({ state: 'received', hash, origin });
     await files.write(join(paths.firmware, CANDIDATE_NAME), bytes, 0o640);
     const trialS = Math.round(trialMs / 1_000);
@@ -243,7 +277,9 @@ export class RemoteConfig {
     if (runningHash() !== hash) return this.#settle(id, 'kept', 'somebody has changed the file on site');
     if (this.#state?.state !== 'trying' || this.#state.hash !== hash) this.#tell({ state: 'trying', hash, origin });
     const terms = { beganAtMs: trial.beganAtMs, trialMs: trialS * 1_000, sensors: pending?.sensors ?? [] };
-    const judged = judgeTrial(terms, { nowMs: clock.monotonicMs(), ...observe(trial.beganAtMs) });
+    const { faulty, ...seen } = observe(trial.beganAtMs);
+    const newlyFaulty = faulty.filter(({ name }) => pending?.faulty.includes(name) !== true);
+    const judged = judgeTrial(terms, { nowMs: clock.monotonicMs(), ...seen, faulty: newlyFaulty });
     if (judged.verdict === 'open') return;
     await this.#settle(id, judged.verdict, judged.verdict === 'kept' ? '' : judged.reason);
   }
@@ -257,6 +293,14 @@ export class RemoteConfig {
     await leaveRequest({ request: 'settle', id, outcome, reason });
   }
 
+  #save(): void {
+    this.#deps.file.save({
+      pending: this.#pending === undefined ? null : jsonOf(this.#pending),
+      state: this.#state === undefined ? null : jsonOf(this.#state),
+      lastPatch: this.#lastPatch ?? null,
+    });
+  }
+
   #tell(told: Omit<ConfigurationState, 'atMs'>): void {
     const { reason, faults, ...others } = told;
     const state = {
@@ -266,7 +310,7 @@ export class RemoteConfig {
       ...(faults !== undefined && faults.length > 0 && { faults }),
     };
     this.#state = state;
-    this.#deps.file.save({ pending: this.#pending === undefined ? null : jsonOf(this.#pending), state: jsonOf(state) });
+    this.#save();
     this.#deps.onState(state);
   }
 }
@@ -283,9 +327,13 @@ function wrongWith({ faults, locked, hash, base }: Omit<Candidate, 'bytes' | 'co
 
 function pendingOf(kept: JsonValue | undefined): Pending | undefined {
   if (!isJsonObject(kept)) return undefined;
-  const { id, hash, origin, sensors } = kept;
-  if (typeof id !== 'string' || typeof hash !== 'string' || !Array.isArray(sensors)) return undefined;
-  return { id, hash, origin: originOf(origin), sensors: sensors.filter((name) => typeof name === 'string') };
+  const { id, hash, origin, sensors, faulty } = kept;
+  if (typeof id !== 'string' || typeof hash !== 'string') return undefined;
+  return { id, hash, origin: originOf(origin), sensors: namesIn(sensors), faulty: namesIn(faulty) };
+}
+
+function namesIn(list: JsonValue | undefined): readonly string[] {
+  return Array.isArray(list) ? list.filter((name) => typeof name === 'string') : [];
 }
 
 /** Returns the state that was kept, without its faults, which were told. */

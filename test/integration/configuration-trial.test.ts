@@ -40,6 +40,8 @@ let running: string;
 let told: ConfigurationState[];
 let stop: AbortController;
 let busy: string | undefined;
+let mayAsk: boolean;
+let isEnabled: boolean;
 
 /** As an agent that works: everything was seen just now. */
 const well = (): Omit<SeenOnTrial, 'nowMs'> => ({
@@ -55,6 +57,8 @@ beforeEach(async () => {
   running = base;
   told = [];
   busy = undefined;
+  mayAsk = true;
+  isEnabled = true;
   stop = new AbortController();
   observe = well;
   await open();
@@ -77,7 +81,7 @@ async function open(): Promise<void> {
       guard: join(root, 'var/lib/turnstone-guard'),
       firmware: join(root, 'var/lib/turnstone/firmware'),
     },
-    settings: () => ({ enabled: true, allow: [], title: 'turnstone-configuration', trialMs: 300_000 }),
+    settings: () => ({ enabled: isEnabled, allow: [], title: 'turnstone-configuration', trialMs: 300_000 }),
     runningHash: () => running,
     readInPlace: () => readFile(file),
     check: (bytes) => readConfig(file, { environment: {}, bytes }),
@@ -86,19 +90,11 @@ async function open(): Promise<void> {
     readingWithin: (_ms, { sensors }) => sensors.map(({ name }) => name).filter((name) => name === 'roof'),
     observe: () => observe(),
     expectHelper: async () => {},
-    leaveRequest: (request) =>
-      leaveRequest(
-        {
-          files: systemUpdateFiles,
-          clock,
-          paths: {
-            home: '',
-            guard: '',
-            firmware: join(root, 'var/lib/turnstone/firmware'),
-          },
-        },
-        request,
-      ),
+    leaveRequest: async (request) => {
+      if (!mayAsk) throw new Error('the disk is full');
+      const paths = { home: '', guard: '', firmware: join(root, 'var/lib/turnstone/firmware') };
+      await leaveRequest({ files: systemUpdateFiles, clock, paths }, request);
+    },
     file: new StateFile({
       ...REMOTE_CONFIGURATION_FORMAT,
       path: join(root, 'remote-configuration.json'),
@@ -251,6 +247,36 @@ describe('a patch from afar', () => {
     await pass(320);
     expect(told.at(-1)).toMatchObject({ state: 'returned', reason: 'within 5m: no reading of roof' });
     expect(await bench.inPlace()).toBe(BEFORE);
+  });
+
+  it('is kept with an output that was in fault before, and returned for one that is so since', async () => {
+    observe = () => ({ ...well(), faulty: [{ name: 'pump', fault: 'since last week' }] });
+    await remote.take({ patch: { base, set: { label: 'One' } } }, 'patch');
+    await pass(30);
+    expect(states()).toEqual(['received', 'trying', 'kept']);
+  });
+
+  it('says so when no request can be left, and takes the next one', async () => {
+    mayAsk = false;
+    const refused = await remote.take({ patch: { base, set: { label: 'One' } } }, 'patch');
+    expect(refused).toMatchObject({ state: 'refused', reason: 'root could not be asked: the disk is full' });
+    mayAsk = true;
+    expect(await remote.take({ patch: { base, set: { label: 'One' } } }, 'patch')).toMatchObject({ state: 'received' });
+    await pass(30);
+    expect(states().at(-1)).toBe('kept');
+  });
+
+  it('tells nothing of the file where nobody may change it from afar', async () => {
+    isEnabled = false;
+    const taken = await remote.take({ file: Buffer.from('version: 1\n') }, 'patch', { check: true });
+    expect(taken).toEqual({
+      state: 'refused',
+      base,
+      difference: [],
+      locked: [],
+      faults: [],
+      reason: 'remoteConfiguration.enabled is not true in the file in place',
+    });
   });
 
   it('says so when no helper comes', async () => {
