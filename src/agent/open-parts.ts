@@ -254,7 +254,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const beats = createPollBeat(clock);
   const polls = { commands: new PollWatch(beats(), clock), attributes: new PollWatch(beats(), clock) };
-  const remoteConfigurations = await openRemoteConfigurations({
+  const remoteConfigurations = openRemoteConfigurations({
     file: deps.file,
     environment: deps.environment,
     config: current,

@@ -52,14 +52,14 @@ export interface RemoteConfigurations {
   readonly target: SharedTarget;
 }
 
-export async function openRemoteConfigurations(deps: RemoteConfigurationDeps): Promise<RemoteConfigurations> {
+export function openRemoteConfigurations(deps: RemoteConfigurationDeps): RemoteConfigurations {
   const { file, environment, config, machine, log, onState } = deps;
   const { clock, randomBytes } = machine;
   const files = updateFiles(machine.files);
   const { stateFolder, firmware } = config();
   const paths = { home: firmware.installFolder, guard: firmware.guardFolder, firmware: join(stateFolder, 'firmware') };
   const runningHash = (): string | undefined => file.fileHash;
-  const remote = await RemoteConfig.open({
+  const remote = new RemoteConfig({
     clock,
     log,
     files,

@@ -23,6 +23,7 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone/pulses': [1],
   'turnstone/rpc-journal': [1, 2],
   'turnstone/shared-attributes': [1],
+  'turnstone/remote-configuration': [1],
   'turnstone/standing-states': [1],
   'turnstone/timeline': [1],
 };

@@ -101,16 +101,22 @@ export class RemoteConfig {
   #takes = Promise.resolve();
   #wake = (): void => {};
 
-  private constructor(deps: RemoteConfigDeps, kept: JsonObject | undefined) {
+  readonly #loaded: Promise<void>;
+
+  constructor(deps: RemoteConfigDeps) {
     this.#deps = deps;
     this.#askedAtMs = deps.clock.monotonicMs();
+    // The start does not wait for a disk that hangs.
+    this.#loaded = deps.file.read().then(
+      (kept) => this.#load(kept),
+      () => {},
+    );
+  }
+
+  #load(kept: JsonObject | undefined): void {
     this.#pending = pendingOf(kept?.pending);
     this.#state = stateOf(kept?.state);
     this.#lastPatch = typeof kept?.lastPatch === 'string' ? kept.lastPatch : undefined;
-  }
-
-  static async open(deps: RemoteConfigDeps): Promise<RemoteConfig> {
-    return new RemoteConfig(deps, await deps.file.read());
   }
 
   get state(): ConfigurationState | undefined {
@@ -130,7 +136,10 @@ export class RemoteConfig {
 
   /** Looks at a configuration, and asks root to try it unless it is only to be checked. One after the other; never rejects for what is wanted. */
   take(wanted: WantedConfiguration, origin: ConfigurationOrigin, { check = false } = {}): Promise<Taken> {
-    const taken = this.#takes.then(() => this.#take(wanted, origin, check));
+    const taken = this.#takes.then(async () => {
+      await this.#loaded;
+      return await this.#take(wanted, origin, check);
+    });
     this.#takes = taken.then(
       () => {},
       () => {},
@@ -151,6 +160,7 @@ export class RemoteConfig {
   /** Follows a trial until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
+    await this.#loaded;
     while (!signal.aborted) {
       const isQuiet = await this.#look().catch((error: unknown) => {
         log.warn({ error: messageOf(error) }, 'the trial of a configuration could not be looked at');

@@ -72,7 +72,7 @@ afterEach(async () => {
 
 async function open(): Promise<void> {
   const { clock, root, file } = bench;
-  remote = await RemoteConfig.open({
+  remote = new RemoteConfig({
     clock,
     log: silentLog,
     files: systemUpdateFiles,

@@ -29,6 +29,7 @@ const WRONG: Readonly<Record<string, string>> = {
   '<count>': 'many',
   '<key=label>': 'a',
   '<name=token>': 'a',
+  '<path=value>': 'a',
 };
 /** Two placeholders of several meanings, by their option. */
 const WRONG_FOR: Readonly<Record<string, string>> = {
