@@ -100,10 +100,10 @@ const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set([
 const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write']);
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set(SENSOR_KINDS.map(({ kind }) => kind));
 
-/** Of a connection that names none. */
+/** Port of a connection that names none. */
 const MODBUS_TCP_PORT = 502;
-/** A shorter time on is an output that never runs. */
-const LEAST_MAX_ON_MS = 1_000;
+/** The shortest `maxOn` under which an output still does something. */
+const MIN_MAX_ON_MS = 1_000;
 
 /** The way in which a limit becomes tighter, and its reader. */
 const LIMITS: Readonly<Record<string, readonly ['higher' | 'lower', (value: unknown) => number | undefined]>> = {
@@ -249,7 +249,7 @@ function isTighterLimit(name: string, before: unknown, after: unknown): boolean 
 
 /** A limit that leaves the output something to do: `min` below `max`, which is above 0 where there is no `min`, and a `maxOn` of 1 s or more. */
 function isUsableLimit(limit: string | number, limits: Tree): boolean {
-  if (limit === 'maxOn') return (durationOf(ownMember(limits, 'maxOn')) ?? 0) >= LEAST_MAX_ON_MS;
+  if (limit === 'maxOn') return (durationOf(ownMember(limits, 'maxOn')) ?? 0) >= MIN_MAX_ON_MS;
   if (limit !== 'min' && limit !== 'max') return true;
   const [min, max] = [ownMember(limits, 'min') ?? 0, ownMember(limits, 'max')].map(numberOf);
   return min !== undefined && max !== undefined && min < max;
@@ -415,7 +415,7 @@ function outputOf(rule: Tree): string {
   return String(isMapping(set) ? ownMember(set, 'actuator') : undefined);
 }
 
-/** What the protecting rules of the file in place go by, and what they set. */
+/** Sensors and outputs of the protecting rules of the file in place. */
 interface Guards {
   readonly sensors: ReadonlySet<string>;
   /** A rule goes by a value that may come from any sensor, or by one that nobody knows. */

@@ -92,7 +92,7 @@ function changesOf(
     };
   }
   const { base, set = {}, remove = [], add = {} } = data;
-  // Before anything is read of them: each is compared with all others.
+  // Counted before any is read, as each is compared with all others.
   const count = Object.values(add).reduce((sum, { length }) => sum + length, Object.keys(set).length + remove.length);
   if (count > MAX_CHANGES)
     return { faults: [fault('', `${count} changes`, `at most ${MAX_CHANGES}, or the whole file`)] };
