@@ -5,7 +5,8 @@
  *
  * With `outputs` in `allow` an output may go, and its limits, interlocks and protecting rules with it; one that stays keeps them.
  */
-import { parseDuration, parseSize } from '../config/fields/quantity.ts';
+import { OWN_CLIENT_KEYS } from '../config/checks/keys.ts';
+import { parseDuration } from '../config/fields/quantity.ts';
 import { configSchema, type RemoteAllowance } from '../config/schema/agent-config.ts';
 import { bare, memberSchema, visitFields } from '../config/schema/schema-walk.ts';
 import { isMapping } from '../config/template-words.ts';
@@ -37,6 +38,7 @@ const MAX_CHANGES = 100;
 const ON_SITE = 'is changed on site alone';
 const TIGHTER = 'only becomes tighter from afar';
 const NOT_UNDERSTOOD = 'is not understood, and so not changed from afar';
+const GUARDED = `a rule that protects sets this output: it ${ON_SITE}`;
 const NEEDS: Readonly<Record<RemoteAllowance, string>> = {
   platform: 'needs platform in remoteConfiguration.allow, which is changed on site alone',
   programs: 'needs programs in remoteConfiguration.allow, which is changed on site alone',
@@ -51,34 +53,57 @@ const FREE_OF_FIRMWARE: ReadonlySet<unknown> = new Set(['chunk', 'rateLimit', 'h
 const FREE_OF_OUTPUT: ReadonlySet<unknown> = new Set(['label', 'class', 'telemetry']);
 /** Members of an output that say what it does when nobody is in charge, and who is. */
 const SAFETY_OF_OUTPUT: ReadonlySet<unknown> = new Set(['safe', 'restore', 'operatorUntil']);
-/** Members of a program's sensor that do not say what runs. */
-const BESIDE_PROGRAM: ReadonlySet<unknown> = new Set([
+/** Members that change without `programs` of a sensor that does more than listen and read. */
+const BESIDE_REACH: ReadonlySet<unknown> = new Set([
   'label',
   'class',
-  'device',
+  'enabled',
   'period',
   'deadline',
-  'align',
   'window',
-  'prefix',
   'keys',
 ]);
-/** Members of a sensor that do not change the value by which a protecting rule goes; each but `label` and `class` can be set live as well. */
-const BESIDE_VALUE: ReadonlySet<unknown> = new Set(['label', 'class', 'enabled', 'period', 'deadline']);
-const BESIDE_VALUE_OF_KEY: ReadonlySet<unknown> = new Set([
-  'label',
-  'class',
-  'unit',
-  'deadband',
-  'minInterval',
-  'maxInterval',
-  'report',
-  'alarms',
-]);
 const PROGRAM_KINDS: ReadonlySet<unknown> = new Set(['command', 'module', 'process']);
+/** Kinds that only listen or read; those on a port or connection where that is a serial one, or of a host that is asked already. */
+const READING_KINDS: ReadonlySet<unknown> = new Set([
+  'gpio-input',
+  'gpio-counter',
+  'gpio-frequency',
+  'bme280',
+  'bmp280',
+  'sht3x',
+  'tmp102',
+  'lm75',
+  'mcp9808',
+  'ads1115',
+  'ina219',
+  'bh1750',
+  'ds18b20',
+  'serial-line',
+  'nmea',
+  'sml',
+  'mbus',
+  'modbus',
+  'sunspec',
+  'host',
+  'derived',
+]);
+/** Options by which a serial line is asked, and the preset that may bring them. */
+const ASKING: readonly string[] = ['request', 'requestHex', 'preset'];
+/** Fixed attributes that would stand in place of what the agent tells by itself. */
+const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set([
+  ...OWN_CLIENT_KEYS,
+  'configurationState',
+  'configurationFileHash',
+]);
 /** Kinds of outputs that run nothing; any other may, also one that the environment names. */
 const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write']);
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set(SENSOR_KINDS.map(({ kind }) => kind));
+
+/** Port of a connection that names none. */
+const MODBUS_TCP_PORT = 502;
+/** The shortest `maxOn` under which an output still does something. */
+const MIN_MAX_ON_MS = 1_000;
 
 /** The way in which a limit becomes tighter, and its reader. */
 const LIMITS: Readonly<Record<string, readonly ['higher' | 'lower', (value: unknown) => number | undefined]>> = {
@@ -92,14 +117,15 @@ const LIMITS: Readonly<Record<string, readonly ['higher' | 'lower', (value: unkn
 
 /** Every change that is refused, against the file in place, whose `remoteConfiguration.allow` counts; none is told twice. */
 export function lockedChanges(before: Tree, after: Tree): readonly LockedChange[] {
-  const context: Context = { before, after, allow: allowedBy(before) };
+  const context: Context = { before, after, allow: allowedBy(before), guards: guardsIn(before) };
   const differences = treeDifferences(before, after);
   const found = [
     ...differences.flatMap((one) => judge(one, context)),
-    ...programs(context),
+    ...reachingSensors(context),
     ...interlocks(context),
     ...protectingRules(differences, context),
-    ...protectingSensors(differences, context),
+    ...guardedSensors(differences, context),
+    ...guardedOutputs(differences, context),
     ...handlers(context),
     ...newSecrets(context),
     ...newVariables(context),
@@ -112,6 +138,7 @@ interface Context {
   readonly before: Tree;
   readonly after: Tree;
   readonly allow: ReadonlySet<RemoteAllowance>;
+  readonly guards: Guards;
 }
 
 function allowedBy(before: Tree): ReadonlySet<RemoteAllowance> {
@@ -136,13 +163,12 @@ function judge(one: Difference, context: Context): LockedChange[] {
   switch (section) {
     case 'platform':
     case 'provisioning':
-      return unless('platform', context, path);
     case 'link':
-      return isTighterLink(one) ? [] : unless('platform', context, path);
+      return unless('platform', context, path);
     case 'status':
       return name === 'telemetryPeriod' ? [] : refused(path, ON_SITE);
     case 'attributes':
-      return name !== 'liveSettings' || one.after === false ? [] : refused(path, ON_SITE);
+      return isFreeAttribute(one) ? [] : refused(path, ON_SITE);
     case 'firmware':
       if (name === 'handlers') return unless('programs', context, path);
       return FREE_OF_FIRMWARE.has(name) ? [] : refused(path, ON_SITE);
@@ -159,14 +185,11 @@ function judge(one: Difference, context: Context): LockedChange[] {
   }
 }
 
-/** Less a month or a day, never more; what the budget leaves out is no loosening. */
-function isTighterLink({ path: [, name], before, after }: Difference): boolean {
-  if (name === 'wake') return true;
-  if (name === 'metered') return after === true;
-  if (name === 'firmware') return after === 'wait' || (after === undefined && before !== 'wait');
-  if (name !== 'monthly' && name !== 'daily') return false;
-  const [was, is] = [sizeOf(before), sizeOf(after)];
-  return is !== undefined && (before === undefined || (was !== undefined && is <= was));
+/** A fixed attribute that the agent does not tell by itself; live settings are only switched off. */
+function isFreeAttribute({ path: [, name, key], after }: Difference): boolean {
+  if (name === 'liveSettings') return after === false;
+  if (name === 'client') return key !== undefined && !TOLD_BY_AGENT.has(key);
+  return name !== undefined;
 }
 
 function judgeDevice({ path, after, isOrder }: Difference, context: Context): LockedChange[] {
@@ -197,7 +220,11 @@ function judgeOutput(one: Difference, context: Context): LockedChange[] {
   if (FREE_OF_OUTPUT.has(member) || member === 'interlocks') return [];
   if (SAFETY_OF_OUTPUT.has(member)) return refused(path, ON_SITE);
   if (member === 'limits')
-    return limit !== undefined && isTighterLimit(String(limit), before, after) ? [] : refused(path, TIGHTER);
+    return limit !== undefined &&
+      isTighterLimit(String(limit), before, after) &&
+      isUsableLimit(limit, limitsOf(context.after, name))
+      ? []
+      : refused(path, TIGHTER);
   if (member === 'maxPulse' && kindOf(context, name) === 'gpio-output') {
     const [was, is] = [effectiveMs(one.schemaBefore, before), effectiveMs(one.schemaAfter, after)];
     return was !== undefined && is !== undefined && is <= was ? [] : refused(path, TIGHTER);
@@ -220,42 +247,84 @@ function isTighterLimit(name: string, before: unknown, after: unknown): boolean 
   return was !== undefined && (way === 'higher' ? is >= was : is <= was);
 }
 
+/** A limit that leaves the output something to do: `min` below `max`, which is above 0 where there is no `min`, and a `maxOn` of 1 s or more. */
+function isUsableLimit(limit: string | number, limits: Tree): boolean {
+  if (limit === 'maxOn') return (durationOf(ownMember(limits, 'maxOn')) ?? 0) >= MIN_MAX_ON_MS;
+  if (limit !== 'min' && limit !== 'max') return true;
+  const [min, max] = [ownMember(limits, 'min') ?? 0, ownMember(limits, 'max')].map(numberOf);
+  return min !== undefined && max !== undefined && min < max;
+}
+
+function limitsOf(tree: Tree, name: string | number): Tree {
+  const limits = ownMember(namedIn(tree, 'actuators').get(String(name)) ?? {}, 'limits');
+  return isMapping(limits) ? limits : {};
+}
+
 function kindOf({ after }: Context, name: string | number): unknown {
   const output = namedIn(after, 'actuators').get(String(name));
   return output === undefined ? undefined : ownMember(output, 'kind');
 }
 
-/** Sensors that run a program, or ask a host that none asked before. */
-function programs(context: Context): LockedChange[] {
+/** A sensor that writes, runs a program or speaks to a new host is put in with `programs`, and changes in little without. */
+function reachingSensors(context: Context): LockedChange[] {
   const { before, after } = context;
   const [earlier, later] = [namedIn(before, 'sensors'), namedIn(after, 'sensors')];
-  const known = new Set([...earlier.values()].flatMap(hostsOf));
+  const known = new Set([...earlier.values(), ...namedIn(before, 'actuators').values()].flatMap(hostsOf));
   return [...later].flatMap(([name, sensor]) => {
     const path = ['sensors', name];
     const was = earlier.get(name);
-    const kind = ownMember(sensor, 'kind');
-    if (kind === 'http')
-      return hostsOf(sensor).every((host) => known.has(host)) ? [] : unless('programs', context, [...path, 'url']);
-    if (!PROGRAM_KINDS.has(kind)) {
-      // A kind that comes from the environment, or that nobody knows, may be a program.
-      const isKnown = KNOWN_KINDS.has(kind) || (was !== undefined && ownMember(was, 'kind') === kind);
-      return isKnown ? [] : unless('programs', context, [...path, 'kind']);
-    }
-    if (was === undefined || ownMember(was, 'kind') !== kind) return unless('programs', context, path);
+    const isReading = onlyReads(sensor, known);
+    if (was === undefined) return isReading ? [] : unless('programs', context, path);
+    if (isReading && onlyReads(was, known)) return [];
+    const kind = ownMember(was, 'kind');
+    const mayRun = PROGRAM_KINDS.has(kind) || !KNOWN_KINDS.has(kind);
     return changedMembers(was, sensor, path).flatMap((one) => {
       const [, , member] = one.path;
-      const isSwitchedOff = member === 'enabled' && one.after === false;
-      return BESIDE_PROGRAM.has(member) || isSwitchedOff ? [] : unless('programs', context, one.path);
+      const isSwitchedOn = member === 'enabled' && mayRun && one.after !== false;
+      return BESIDE_REACH.has(member) && !isSwitchedOn ? [] : unless('programs', context, one.path);
     });
   });
 }
 
-/** Scheme, host and port that an http sensor asks, and whether it believes any certificate there; a text that is no address is one of its own. */
-function hostsOf(sensor: Tree): string[] {
-  if (ownMember(sensor, 'kind') !== 'http') return [];
-  const url = String(ownMember(sensor, 'url'));
-  const origin = !url.includes('${') && URL.canParse(url) ? new URL(url).origin : url;
-  return [origin, ...(ownMember(sensor, 'insecure') === true ? [`${origin} insecure`] : [])];
+/** @param known hosts that the file in place names. */
+function onlyReads(sensor: Tree, known: ReadonlySet<string>): boolean {
+  const kind = ownMember(sensor, 'kind');
+  if (!READING_KINDS.has(kind)) return false;
+  const [port, connection] = [ownMember(sensor, 'port'), ownMember(sensor, 'connection')];
+  if (kind === 'serial-line') return isSerialPort(port) && !ASKING.some((option) => Object.hasOwn(sensor, option));
+  if (kind === 'modbus' || kind === 'sunspec') {
+    if (!isMapping(connection)) return false;
+    const transport = ownMember(connection, 'transport');
+    if (transport === 'rtu' || transport === 'ascii') return isSerialPort(ownMember(connection, 'port'));
+    return isKnownHost(sensor, known);
+  }
+  return port === undefined || isSerialPort(port) || isKnownHost(sensor, known);
+}
+
+function isKnownHost(sensor: Tree, known: ReadonlySet<string>): boolean {
+  const hosts = hostsOf(sensor);
+  return hosts.length > 0 && hosts.every((host) => known.has(host));
+}
+
+/** A device of this machine: a path elsewhere, or one that goes up, may be any file. */
+function isSerialPort(port: unknown): boolean {
+  return typeof port === 'string' && /^\/dev\/[^$]+$/.test(port) && !port.split('/').includes('..');
+}
+
+/** Host and port of a Modbus connection, or of a device server behind a serial port. */
+function hostsOf(item: Tree): string[] {
+  const [port, connection] = [ownMember(item, 'port'), ownMember(item, 'connection')];
+  const server = [port, isMapping(connection) ? ownMember(connection, 'port') : undefined].flatMap((one) =>
+    typeof one === 'string' && one.startsWith('tcp://') ? [hostText(one.slice('tcp://'.length))] : [],
+  );
+  const host = isMapping(connection) ? ownMember(connection, 'host') : undefined;
+  if (!isMapping(connection) || typeof host !== 'string') return server;
+  return [...server, hostText(`${host}:${ownMember(connection, 'port') ?? MODBUS_TCP_PORT}`)];
+}
+
+/** As it is compared: case and brackets of an address say nothing. */
+function hostText(host: string): string {
+  return host.toLowerCase().replace(/^\[(.*)\](?=:)/, '$1');
 }
 
 /** Pairs that exclude each other, whichever of the two says so, with the time between them. */
@@ -277,7 +346,13 @@ function interlocks(context: Context): LockedChange[] {
       ? []
       : refused(['actuators', name, 'interlocks'], NOT_UNDERSTOOD);
   });
-  return [...lost, ...unread];
+  const closer = [...is.gaps].flatMap(([pair, gapMs]) => {
+    const guarded = pair.split(' ').find((name) => context.guards.outputs.has(name));
+    return guarded === undefined || gapMs <= (was.gaps.get(pair) ?? -1)
+      ? []
+      : refused(['actuators', guarded, 'interlocks'], GUARDED);
+  });
+  return [...lost, ...unread, ...closer];
 }
 
 function gapsBetween(outputs: Items): {
@@ -306,8 +381,9 @@ function gapsBetween(outputs: Items): {
 /** A protecting rule stays as it is, and before those of the same output that came later: the first that speaks wins. */
 function protectingRules(differences: readonly Difference[], context: Context): LockedChange[] {
   const [earlier, later] = [namedIn(context.before, 'rules'), namedIn(context.after, 'rules')];
-  const outputs = namedIn(context.after, 'actuators');
-  const isFree = (rule: Tree): boolean => context.allow.has('outputs') && !outputs.has(outputOf(rule));
+  const [were, are] = [context.before, context.after].map((tree) => namedIn(tree, 'actuators')) as [Items, Items];
+  const isFree = (rule: Tree): boolean =>
+    context.allow.has('outputs') && were.has(outputOf(rule)) && !are.has(outputOf(rule));
   const kept = [...earlier].filter(([, rule]) => isProtecting(rule) && !isFree(rule));
   const names = new Set(kept.map(([name]) => name));
   const changed = differences.flatMap(({ path }) => {
@@ -318,16 +394,14 @@ function protectingRules(differences: readonly Difference[], context: Context): 
   const order = [...later.keys()];
   const places = kept.map(([name]) => order.indexOf(name)).filter((at) => at >= 0);
   const moved = places.some((at, index) => index > 0 && at < (places[index - 1] as number));
-  const before = [...later].flatMap(([name, rule], at) => {
+  const added = [...later].flatMap(([name, rule], at) => {
     if (names.has(name) || !isProtecting(rule)) return [];
     const isFirst = kept.some(([other, one]) => outputOf(one) === outputOf(rule) && order.indexOf(other) > at);
-    return isFirst ? refused(['rules', name], 'stands before a rule that protects the same output: put it behind') : [];
+    return isFirst
+      ? refused(['rules', name], 'stands before a rule that protects the same output: put it behind')
+      : unless('outputs', context, ['rules', name]);
   });
-  return [
-    ...changed,
-    ...(moved ? refused(['rules'], `the order of the rules that protect ${ON_SITE}`) : []),
-    ...before,
-  ];
+  return [...changed, ...(moved ? refused(['rules'], `the order of the rules that protect ${ON_SITE}`) : []), ...added];
 }
 
 /** Anything but absent and false may be true by the environment. */
@@ -341,33 +415,83 @@ function outputOf(rule: Tree): string {
   return String(isMapping(set) ? ownMember(set, 'actuator') : undefined);
 }
 
-/** The condition of a protecting rule is of a value: what makes that value stays as well. */
-function protectingSensors(differences: readonly Difference[], context: Context): LockedChange[] {
-  const sensors = namedIn(context.before, 'sensors');
-  const rules = [...namedIn(context.before, 'rules').values()].filter(isProtecting);
-  const read = new Set(rules.flatMap((rule) => sensorsOf(rule)));
-  // The keys that an expression names are those of any sensor.
-  const isAny = [...read].some((name) => {
-    const sensor = sensors.get(name);
-    return sensor !== undefined && ownMember(sensor, 'kind') === 'derived';
+/** Sensors and outputs of the protecting rules of the file in place. */
+interface Guards {
+  readonly sensors: ReadonlySet<string>;
+  /** A rule goes by a value that may come from any sensor, or by one that nobody knows. */
+  readonly everySensor: boolean;
+  readonly outputs: ReadonlySet<string>;
+  /** Outputs of rules of which something is not read. */
+  readonly unread: ReadonlySet<string>;
+  /** A rule sets an output that nobody knows. */
+  readonly everyOutput: boolean;
+}
+
+function guardsIn(before: Tree): Guards {
+  const rules = itemsByName(ownMember(before, 'rules'));
+  const sensors = namedIn(before, 'sensors');
+  const actuators = namedIn(before, 'actuators');
+  const read = [...(rules ?? new Map<string, Tree>()).values()].filter(isProtecting).map((rule) => {
+    const output = outputOf(rule);
+    return { names: sensorsOf(rule, sensors), output: isNameOf(output, actuators) ? output : undefined };
   });
-  return differences.flatMap(({ path }) => {
-    const [section, name, member, key, word] = path;
-    if (section !== 'sensors' || !sensors.has(String(name)) || !(isAny || read.has(String(name)))) return [];
-    const isBeside = BESIDE_VALUE.has(member) || (member === 'keys' && BESIDE_VALUE_OF_KEY.has(word));
-    return isBeside && (member !== 'keys' || key !== undefined)
-      ? []
-      : refused(path, `a rule that protects goes by this sensor: it ${ON_SITE}`);
+  const isUnread = ({ names, output }: (typeof read)[number]): boolean =>
+    output === undefined || names.includes(undefined);
+  const names = new Set(read.flatMap((one) => one.names.filter((name) => name !== undefined)));
+  const outputs = (some: typeof read): Set<string> => new Set(some.flatMap(({ output }) => output ?? []));
+  // The keys that an expression names are those of any sensor.
+  const isDerived = [...names].some((name) => {
+    const kind = ownMember(sensors.get(name) ?? {}, 'kind');
+    return kind === 'derived' || !KNOWN_KINDS.has(kind);
+  });
+  return {
+    sensors: names,
+    everySensor: rules === undefined || isDerived || read.some(isUnread),
+    outputs: outputs(read),
+    unread: outputs(read.filter(isUnread)),
+    everyOutput: rules === undefined || read.some(({ output }) => output === undefined),
+  };
+}
+
+/** A name without a variable, of an item that is there. */
+function isNameOf(name: unknown, items: Items): name is string {
+  return typeof name === 'string' && !name.includes('${') && items.has(name);
+}
+
+/** Members of a rule in which conditions and sensors stand. */
+const CONDITIONS: ReadonlySet<string> = new Set(['when', 'all', 'any', 'not', 'set', 'curve']);
+
+/** Every `sensor:` in a rule's condition and curve; undefined for one that is not read. */
+function sensorsOf(value: unknown, sensors: Items): (string | undefined)[] {
+  if (Array.isArray(value)) return value.flatMap((one) => sensorsOf(one, sensors));
+  if (!isMapping(value)) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    if (key === 'sensor') return [isNameOf(member, sensors) ? member : undefined];
+    const parts: readonly unknown[] = Array.isArray(member) ? member : [member];
+    return CONDITIONS.has(key) && !parts.every(isMapping) ? [undefined] : sensorsOf(member, sensors);
   });
 }
 
-/** Every `sensor:` in a rule's condition and curve. */
-function sensorsOf(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(sensorsOf);
-  if (!isMapping(value)) return [];
-  return Object.entries(value).flatMap(([key, member]) =>
-    key === 'sensor' && typeof member === 'string' ? [member] : sensorsOf(member),
-  );
+/** A sensor by which a protecting rule goes changes in its label alone. */
+function guardedSensors(differences: readonly Difference[], { guards }: Context): LockedChange[] {
+  return differences.flatMap(({ path }) => {
+    const [section, name, member] = path;
+    const isGuarded = section === 'sensors' && (guards.everySensor || guards.sensors.has(String(name)));
+    return isGuarded && member !== 'label'
+      ? refused(path, `a rule that protects goes by this sensor, or may: it ${ON_SITE}`)
+      : [];
+  });
+}
+
+/** Limits of an output that a protecting rule sets stay: tighter ones could keep the rule from it. Where the rule is not read, all of it stays. */
+function guardedOutputs(differences: readonly Difference[], { guards }: Context): LockedChange[] {
+  return differences.flatMap(({ path }) => {
+    const [section, name, member] = path;
+    if (section !== 'actuators' || member === 'label') return [];
+    const isUnread = guards.everyOutput || guards.unread.has(String(name));
+    const isLimit = member === 'limits' && guards.outputs.has(String(name));
+    return isUnread || isLimit ? refused(path, GUARDED) : [];
+  });
 }
 
 /** A handler never comes to take what is not signed or has no checksum. */
@@ -434,29 +558,33 @@ function namedPath(tree: unknown, path: MemberPath): MemberPath {
   });
 }
 
-/** A variable of the environment may be a secret: where it would be shown or sent it is named on site. */
+/** A variable of the environment may be a secret: outside the place of one it stands only where the same text stands already. */
 function newVariables({ before, after }: Context): LockedChange[] {
-  const known = new Set(variablesIn(before, configSchema, []).map(({ name }) => name));
-  const found = variablesIn(after, configSchema, []).filter(({ name }) => !known.has(name));
-  return found.flatMap(({ path }) =>
-    refused(namedPath(after, path), 'names a variable of the environment, which may be a secret: that is done on site'),
+  const placed = (tree: Tree): (readonly [place: string, path: MemberPath])[] =>
+    variablesIn(tree, configSchema, []).map(({ text, path }) => {
+      const named = namedPath(tree, path);
+      return [`${memberPathText(named)} ${text}`, named];
+    });
+  const known = new Set(placed(before).map(([place]) => place));
+  return placed(after).flatMap(([place, path]) =>
+    known.has(place)
+      ? []
+      : refused(path, 'names a variable of the environment, which may be a secret: that is done on site'),
   );
 }
 
 /** `$${` is kept as `${`. */
-const REFERENCE = /\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+const REFERENCE = /\$?\$\{[A-Za-z_][A-Za-z0-9_]*\}/g;
 
-/** Variables that are named anywhere but in the place of a secret. */
+/** Texts with a variable anywhere but in the place of a secret. */
 function variablesIn(
   value: unknown,
   schema: Schema,
   path: MemberPath,
-): { readonly name: string; readonly path: MemberPath }[] {
+): { readonly text: string; readonly path: MemberPath }[] {
   if (schema !== undefined && bare(schema).meta.secret === true) return [];
   if (typeof value === 'string')
-    return [...value.matchAll(REFERENCE)].flatMap(([whole, name = '']) =>
-      whole.startsWith('$$') ? [] : [{ name, path }],
-    );
+    return [...value.matchAll(REFERENCE)].some(([whole]) => !whole.startsWith('$$')) ? [{ text: value, path }] : [];
   if (typeof value !== 'object' || value === null) return [];
   const entries: (readonly [string | number, unknown])[] = Array.isArray(value)
     ? [...value.entries()]
@@ -487,10 +615,6 @@ function numberOf(value: unknown): number | undefined {
 
 function durationOf(value: unknown): number | undefined {
   return typeof value === 'string' ? parseDuration(value) : undefined;
-}
-
-function sizeOf(value: unknown): number | undefined {
-  return typeof value === 'string' ? parseSize(value) : undefined;
 }
 
 /** With its default where none is written. */

@@ -92,6 +92,10 @@ function changesOf(
     };
   }
   const { base, set = {}, remove = [], add = {} } = data;
+  // Counted before any is read, as each is compared with all others.
+  const count = Object.values(add).reduce((sum, { length }) => sum + length, Object.keys(set).length + remove.length);
+  if (count > MAX_CHANGES)
+    return { faults: [fault('', `${count} changes`, `at most ${MAX_CHANGES}, or the whole file`)] };
   const faults: PatchFault[] = [];
   const changes: Change[] = [];
   const note = (how: Change['how'], text: string, value?: unknown): void => {
@@ -109,8 +113,6 @@ function changesOf(
   for (const [text, items] of Object.entries(add)) for (const item of items) note('add', text, item);
   const twice = changes.find((change, at) => changes.slice(0, at).some((other) => areOne(change, other)));
   if (twice !== undefined) faults.push(fault(twice.text, 'is changed twice in one patch', 'each place once'));
-  if (changes.length > MAX_CHANGES)
-    faults.push(fault('', `${changes.length} changes`, `at most ${MAX_CHANGES}, or the whole file`));
   if (changes.length === 0 && faults.length === 0) faults.push(fault('', 'changes nothing', 'set, remove or add'));
   return faults.length > 0 ? { faults: faults.slice(0, MAX_FAULTS) } : { base, changes };
 }

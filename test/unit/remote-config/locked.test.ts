@@ -29,8 +29,8 @@ actuators:
     safe: { start: off, crash: off }
     limits: { maxOn: 10m, minOn: 30s, minOff: 1m, maxSwitchesPerHour: 6 }
     interlocks: [{ with: drain, gap: 2s }]
-  - { name: drain, kind: gpio-output, line: GPIO6 }
-  - { name: fan, kind: pwm, channel: 0, limits: { min: 10, max: 80, step: 5 } }
+  - { name: drain, kind: gpio-output, line: GPIO6, limits: { maxOn: 20m, minOn: 3s, minOff: 7s, maxSwitchesPerHour: 9 } }
+  - { name: fan, kind: pwm, channel: 0, limits: { min: 10, max: 80, step: 5 }, interlocks: [{ with: lamp, gap: 4s }] }
   - { name: lamp, kind: command, program: /usr/bin/lamp, valueType: boolean, telemetry: true }
 rules:
   - { name: dry, when: { sensor: tank, key: tankLevel, below: 5 }, set: { actuator: pump, value: off }, protect: true, sensorLost: off }
@@ -77,6 +77,13 @@ const CASES: readonly Case[] = [
   ['a section that nobody knows', ['status:', 'other: 1\nstatus:'], ['other']],
   ['live settings on', ['liveSettings: false', 'liveSettings: true'], ['attributes.liveSettings']],
   ['fixed attributes', ['place: roof', 'place: cellar'], []],
+  ...['units', 'configurationState', 'configHash', 'configFileHash', 'configurationFileHash', 'effectiveSettings'].map(
+    (key): Case => [
+      `what the agent tells of itself, ${key}`,
+      ['place: roof', `place: roof, ${key}: { state: kept }`],
+      [`attributes.client.${key}.state`],
+    ],
+  ),
   // Updates.
   [
     'signatures',
@@ -115,12 +122,13 @@ const CASES: readonly Case[] = [
   ],
   ['a greater month', ['monthly: 50MB', 'monthly: 60MB'], ['link.monthly']],
   ['no month', ['monthly: 50MB, ', ''], ['link.monthly']],
-  ['a smaller month', ['monthly: 50MB', 'monthly: 40MB'], []],
+  ['a smaller month', ['monthly: 50MB', 'monthly: 40MB'], ['link.monthly']],
   ['a greater day', ['daily: 5MB', 'daily: 6MB'], ['link.daily']],
-  ['a smaller day', ['daily: 5MB', 'daily: 4000kB'], []],
+  ['a smaller day', ['daily: 5MB', 'daily: 4000kB'], ['link.daily']],
+  ['a smaller day, allowed', ['daily: 5MB', 'daily: 4000kB'], [], PLATFORM],
   ['no meter', ['metered: true', 'metered: false'], ['link.metered']],
   ['downloads past the month', ['metered: true', 'metered: true, firmware: now'], ['link.firmware']],
-  ['the wake', ['wake: 15m', 'wake: 5m'], []],
+  ['the wake', ['wake: 15m', 'wake: 1d'], ['link.wake']],
   [
     'the token of an attached device',
     ['/etc/turnstone/meter', '/etc/turnstone/other'],
@@ -134,13 +142,17 @@ const CASES: readonly Case[] = [
   ['its period', ['period: 1m', 'period: 2m'], []],
   ['a new program', ['actuators:', NEW_PROGRAM], ['sensors.other']],
   ['a new program, allowed', ['actuators:', NEW_PROGRAM], [], PROGRAMS],
-  ['a driver of a user', ['kind: bme280', 'kind: module, file: /tmp/x.mjs'], ['sensors.roof']],
+  [
+    'a driver of a user',
+    ['kind: bme280', 'kind: module, file: /tmp/x.mjs'],
+    ['sensors.roof.file', 'sensors.roof.kind'],
+  ],
   ['a kind of the environment', ['kind: bme280', `kind: "${reference('KIND')}"`], ['sensors.roof.kind']],
   ['a new host', ['http://inverter.local/', 'http://other.local/'], ['sensors.inverter.url']],
   ['another port', ['http://inverter.local/', 'http://inverter.local:81/'], ['sensors.inverter.url']],
   ['a host of the environment', ['inverter.local', `${reference('HOST')}`], ['sensors.inverter.url']],
-  ['another path of a host', ['/status', '/other'], []],
-  ['any certificate', ['/status"', '/status", insecure: true'], ['sensors.inverter.url']],
+  ['another path of a host', ['/status', '/other'], ['sensors.inverter.url']],
+  ['any certificate', ['/status"', '/status", insecure: true'], ['sensors.inverter.insecure']],
   ['a new host, allowed', ['http://inverter.local/', 'http://other.local/'], [], PROGRAMS],
   ['an output by another program', ['/usr/bin/lamp', '/bin/sh'], ['actuators.lamp.program']],
   ['an output by another program, allowed', ['/usr/bin/lamp', '/bin/sh'], [], PROGRAMS],
@@ -154,8 +166,8 @@ const CASES: readonly Case[] = [
   ['a new output, allowed', ['rules:', NEW_OUTPUT], [], OUTPUTS],
   [
     'an output away',
-    ['  - { name: fan, kind: pwm, channel: 0, limits: { min: 10, max: 80, step: 5 } }\n', ''],
-    ['actuators.fan'],
+    [/ {2}- \{ name: fan.*\n/.exec(BEFORE)?.[0] ?? '', ''],
+    ['actuators.fan', 'actuators.fan.interlocks'],
   ],
   ['another line', ['GPIO6', 'GPIO9'], ['actuators.drain.line']],
   ['another line, allowed', ['GPIO6', 'GPIO9'], [], OUTPUTS],
@@ -171,29 +183,45 @@ const CASES: readonly Case[] = [
   ['no time on', ['maxOn: 10m, ', ''], ['actuators.pump.limits.maxOn']],
   ['a time on of the environment', ['maxOn: 10m', `maxOn: "${reference('X')}"`], ['actuators.pump.limits.maxOn']],
   ['a time on in another tag', ['maxOn: 10m', 'maxOn: 600000'], ['actuators.pump.limits.maxOn']],
-  ['a shorter time on', ['maxOn: 10m', 'maxOn: 9m'], []],
+  ['a shorter time on', ['maxOn: 20m', 'maxOn: 9m'], []],
+  ['a time on of a second', ['maxOn: 20m', 'maxOn: 1s'], []],
+  ['a time on of nothing', ['maxOn: 20m', 'maxOn: 999ms'], ['actuators.drain.limits.maxOn']],
+  [
+    'a time on of nothing that was not there',
+    ['telemetry: true', 'telemetry: true, limits: { maxOn: 10ms }'],
+    ['actuators.lamp.limits.maxOn'],
+  ],
   ['a shorter least time on', ['minOn: 30s', 'minOn: 20s'], ['actuators.pump.limits.minOn']],
-  ['a longer least time on', ['minOn: 30s', 'minOn: 40s'], []],
+  ['a longer least time on', ['minOn: 3s,', 'minOn: 4s,'], []],
   ['a shorter least time off', ['minOff: 1m', 'minOff: 59s'], ['actuators.pump.limits.minOff']],
-  ['a longer least time off', ['minOff: 1m', 'minOff: 61s'], []],
+  ['a longer least time off', ['minOff: 7s', 'minOff: 8s'], []],
   ['more switches', ['Hour: 6', 'Hour: 7'], ['actuators.pump.limits.maxSwitchesPerHour']],
-  ['fewer switches', ['Hour: 6', 'Hour: 5'], []],
+  ['fewer switches', ['Hour: 9', 'Hour: 5'], []],
   ['a greater value', ['max: 80', 'max: 81'], ['actuators.fan.limits.max']],
   ['a greatest value that is none', ['max: 80', 'max: .nan'], ['actuators.fan.limits.max']],
   ['a smaller greatest value', ['max: 80', 'max: 79'], []],
   ['a smaller value', ['min: 10', 'min: 0'], ['actuators.fan.limits.min']],
   ['a greater least value', ['min: 10', 'min: 20'], []],
+  ['a least value that is the greatest', ['min: 10', 'min: 80'], ['actuators.fan.limits.min']],
+  ['a greatest value that is the least', ['max: 80', 'max: 10'], ['actuators.fan.limits.max']],
+  ['a least value alone', ['telemetry: true', 'telemetry: true, limits: { min: 5 }'], ['actuators.lamp.limits.min']],
+  ['a greatest value of 0', ['telemetry: true', 'telemetry: true, limits: { max: 0 }'], ['actuators.lamp.limits.max']],
+  ['a tighter time on where a rule protects', ['maxOn: 10m', 'maxOn: 9m'], ['actuators.pump.limits.maxOn']],
+  ['a longer rest where a rule protects', ['minOff: 1m', 'minOff: 61s'], ['actuators.pump.limits.minOff'], OUTPUTS],
+  ['fewer switches where a rule protects', ['Hour: 6', 'Hour: 5'], ['actuators.pump.limits.maxSwitchesPerHour']],
   ['finer steps', ['step: 5', 'step: 1'], ['actuators.fan.limits.step']],
   ['coarser steps', ['step: 5', 'step: 10'], ['actuators.fan.limits.step']],
-  ['a limit that was not there', ['line: GPIO6', 'line: GPIO6, limits: { maxOn: 1m }'], []],
+  ['a limit that was not there', ['telemetry: true', 'telemetry: true, limits: { maxOn: 1m }'], []],
   ['a limit that nobody knows', ['max: 80', 'max: 80, most: 3'], ['actuators.fan.limits.most']],
   ['longer pulses', ['maxPulse: 30s', 'maxPulse: 31s'], ['actuators.pump.maxPulse']],
   ['pulses of the default', ['    maxPulse: 30s\n', ''], ['actuators.pump.maxPulse']],
   ['shorter pulses', ['maxPulse: 30s', 'maxPulse: 29s'], []],
   ['no interlock', ['interlocks: [{ with: drain, gap: 2s }]', 'interlocks: []'], ['actuators.drain.interlocks']],
   ['a shorter gap', ['gap: 2s', 'gap: 1s'], ['actuators.drain.interlocks']],
-  ['a longer gap', ['gap: 2s', 'gap: 3s'], []],
-  ['one more interlock', ['gap: 2s }', 'gap: 2s }, fan'], []],
+  ['a longer gap', ['gap: 4s', 'gap: 5s'], []],
+  ['one more interlock', ['gap: 4s }', 'gap: 4s }, drain'], []],
+  ['a longer gap where a rule protects', ['gap: 2s', 'gap: 3s'], ['actuators.pump.interlocks']],
+  ['one more interlock where a rule protects', ['gap: 4s }', 'gap: 4s }, pump'], ['actuators.pump.interlocks']],
   [
     'an interlock of the environment',
     ['gap: 2s }', `gap: 2s }, { with: fan, gap: "${reference('X')}" }`],
@@ -221,14 +249,21 @@ const CASES: readonly Case[] = [
   ['a protecting rule off', ['name: dry,', 'name: dry, enabled: false,'], ['rules.dry.enabled']],
   ['protection away', ['protect: true', 'protect: false'], ['rules.dry.protect']],
   ['its label', ['name: dry,', 'name: dry, label: Runs dry,'], []],
-  ['another name', ['name: dry,', 'name: wet,'], ['rules.dry']],
+  ['another name', ['name: dry,', 'name: wet,'], ['rules.dry', 'rules.wet']],
   ['an ordinary rule', ['above: 30', 'above: 20'], []],
   ['an ordinary rule away', ['  - { name: cool,', '  - { name: chill,'], []],
   [
     'one more that protects',
     ['upload:', `  - { name: wet, when: { sensor: roof, key: humidity, above: 5 }, ${PROTECT}\nupload:`],
-    [],
+    ['rules.wet'],
   ],
+  [
+    'one more that protects, allowed',
+    ['upload:', `  - { name: wet, when: { sensor: roof, key: humidity, above: 5 }, ${PROTECT}\nupload:`],
+    [],
+    OUTPUTS,
+  ],
+  ['protection of an ordinary rule', ['value: 60 }', 'value: 60 }, protect: true'], ['rules.cool']],
   [
     'one before that protects',
     ['rules:', `rules:\n  - { name: wet, when: { sensor: roof, key: humidity, above: 5 }, ${PROTECT}`],
@@ -236,7 +271,13 @@ const CASES: readonly Case[] = [
   ],
   ['what a protecting rule reads', ['scale: 2', 'scale: 0'], ['sensors.tank.keys.level.scale']],
   ['what a protecting rule is read by', ['kind: ads1115', 'kind: ads1115, address: 0x49'], ['sensors.tank.address']],
-  ['its deadband and period', ['deadband: 1 }', 'deadband: 2 }'], []],
+  ['its deadband', ['deadband: 1 }', 'deadband: 2 }'], ['sensors.tank.keys.level.deadband']],
+  ['its period', ['ads1115, period: 10s', 'ads1115, period: 1h'], ['sensors.tank.period']],
+  ['its deadline', ['ads1115,', 'ads1115, deadline: 1ms,'], ['sensors.tank.deadline']],
+  ['whether it is read', ['ads1115,', 'ads1115, enabled: false,'], ['sensors.tank.enabled']],
+  ['its class', ['ads1115,', 'ads1115, class: level,'], ['sensors.tank.class']],
+  ['its label alone', ['ads1115,', 'ads1115, label: Tank,'], []],
+  ['an entry in place of *', ['keys: { level:', 'keys: { other: {}, level:'], ['sensors.tank.keys.other']],
   // Free.
   ['a period', ['period: 10s }', 'period: 20s }'], []],
   ['a new sensor', ['actuators:', '  - { name: hall, kind: sht3x }\nactuators:'], []],
@@ -298,6 +339,174 @@ describe('a change from afar', () => {
   it('is judged by the allowances of the file in place', () => {
     const after = BEFORE.replace(ALLOW, 'allow: [platform, programs, outputs]').replace('/usr/bin/load', '/bin/sh');
     expect(pathsOf(BEFORE, after)).toEqual(['remoteConfiguration.allow', 'sensors.load.program']);
+  });
+});
+
+const PLANT = `version: 1
+remoteConfiguration: { enabled: true, ${ALLOW} }
+sensors:
+  - { name: tank, kind: ads1115, channels: { level: { input: A0 } } }
+  - { name: meter, kind: modbus, connection: { transport: tcp, host: meter.local }, registers: { power: { address: 1 } } }
+  - { name: sum, kind: derived, values: { both: "power + power" } }
+  - { name: line, kind: serial-line, port: /dev/ttyS1, format: json }
+  - { name: asked, kind: serial-line, port: /dev/ttyS2, request: "?", period: 1m, format: json }
+  - { name: heat, kind: mbus, port: "tcp://[FE80::1]:4001", address: 1 }
+  - { name: charger, kind: http, url: "https://charger.local/", headers: { Authorization: "Bearer ${reference('API_KEY')}" } }
+  - { name: job, kind: command, enabled: false, program: /usr/bin/job, arguments: ["${reference('ONE')}", plain] }
+actuators:
+  - { name: pump, kind: gpio-output, line: GPIO5, limits: { maxOn: 10m } }
+  - { name: fan, kind: gpio-output, line: GPIO6 }
+attributes: { client: { place: "$${reference('KEPT')}", site: "${reference('SITE')}" } }
+rules:
+  - { name: dry, when: { all: [{ sensor: tank, key: level, below: 5 }] }, set: { actuator: pump, value: off }, protect: true }
+`;
+
+/** Paths at which this change of the plant is refused. */
+function refusedOf([from, to]: Change, plant = PLANT): readonly string[] {
+  expect(plant).toContain(from);
+  return pathsOf(
+    plant,
+    plant.replace(from, () => to),
+  ).toSorted();
+}
+
+describe('a variable of the environment', () => {
+  const [KEY, SITE] = [reference('API_KEY'), reference('SITE')];
+
+  it.each<readonly [string, Change, readonly string[]]>([
+    ['a label', ['sensors:', `label: "${KEY}"\nsensors:`], ['label']],
+    ['an attribute', ['client: {', `client: { key: "${KEY}",`], ['attributes.client.key']],
+    ['another attribute of the same variable', [`site: "${SITE}"`, `place2: "${SITE}"`], ['attributes.client.place2']],
+    ['a text around it', [`"${SITE}"`, `"at ${SITE}"`], ['attributes.client.site']],
+    ['a place of which another variable was', [SITE, KEY], ['attributes.client.site']],
+    ['a place where it was none', [`$${reference('KEPT')}`, reference('KEPT')], ['attributes.client.place']],
+  ])('is not named from afar in %s', (_what, change, refused) => {
+    expect(refusedOf(change)).toEqual(refused);
+  });
+
+  it('stays where it stands, and goes', () => {
+    expect(refusedOf(['sensors:', 'label: Plant\nsensors:'])).toEqual([]);
+    expect(refusedOf([`, site: "${SITE}"`, ''])).toEqual([]);
+  });
+
+  it('does not move within a list, with programs allowed too', () => {
+    const plant = PLANT.replace(ALLOW, PROGRAMS);
+    const change: Change = [`["${reference('ONE')}", plain]`, `[plain, "${reference('ONE')}"]`];
+    expect(refusedOf(change, plant)).toEqual(['sensors.job.arguments[1]']);
+  });
+});
+
+describe('a sensor from afar', () => {
+  const added = (sensor: string): Change => ['actuators:', `  - { name: new, ${sensor} }\nactuators:`];
+  const REGISTERS = 'registers: { a: { address: 1 } }';
+
+  it.each([
+    'kind: gpio-input, line: GPIO9',
+    'kind: ds18b20',
+    'kind: derived, values: { a: "power" }',
+    'kind: host',
+    'kind: nmea, port: /dev/ttyS0',
+    'kind: serial-line, port: /dev/serial/by-id/x, format: json',
+    'kind: mbus, port: /dev/ttyS0, address: 2',
+    'kind: mbus, port: "tcp://[fe80::1]:4001", address: 2',
+    `kind: modbus, connection: { transport: rtu, port: /dev/ttyS0 }, ${REGISTERS}`,
+    `kind: modbus, connection: { transport: tcp, host: Meter.local, port: 502 }, ${REGISTERS}`,
+    'kind: sunspec, connection: { transport: rtu-over-tcp, host: "fe80::1", port: 4001 }',
+  ])('is put in where it only reads: %s', (sensor) => {
+    expect(refusedOf(added(sensor))).toEqual([]);
+  });
+
+  it.each([
+    'kind: http, url: "https://charger.local/"',
+    'kind: i2c-register, address: 0x20, registers: { a: { register: 1 } }',
+    'kind: i2c-register, address: 0x20, setup: [{ register: 1, bytes: [255] }], registers: { a: { register: 1 } }',
+    'kind: serial-line, port: /dev/ttyS0, request: "X", format: json',
+    'kind: serial-line, port: /dev/ttyS0, requestHex: "00", format: json',
+    'kind: serial-line, port: /dev/ttyS0, preset: scale',
+    'kind: serial-line, port: "tcp://meter.local:502", format: json',
+    'kind: serial-line, port: /dev/../etc/x, format: json',
+    'kind: sml, port: "tcp://other.local:4001"',
+    'kind: sml, port: /etc/turnstone/turnstone.yaml',
+    'kind: mbus, port: "tcp://other.local:4001", address: 2',
+    `kind: modbus, connection: { transport: tcp, host: other.local }, ${REGISTERS}`,
+    `kind: modbus, connection: { transport: tcp, host: meter.local, port: 80 }, ${REGISTERS}`,
+    `kind: modbus, connection: x, ${REGISTERS}`,
+    'kind: command, program: /bin/sh',
+    'kind: unheard',
+  ])('needs programs where it writes or reaches out: %s', (sensor) => {
+    expect(refusedOf(added(sensor))).toEqual(['sensors.new']);
+    expect(refusedOf(added(sensor), PLANT.replace(ALLOW, PROGRAMS))).toEqual([]);
+  });
+
+  it.each<readonly [string, Change, readonly string[]]>([
+    ['a request', ['/dev/ttyS1,', '/dev/ttyS1, request: "X",'], ['sensors.line.request']],
+    ['another request', ['request: "?"', 'request: "X"'], ['sensors.asked.request']],
+    ['another port of one that is asked', ['/dev/ttyS2', '/dev/ttyS3'], ['sensors.asked.port']],
+    ['a method', ['url: "https', 'method: POST, url: "https'], ['sensors.charger.method']],
+    ['another name of the server', ['url: "https', 'serverName: x.org, url: "https'], ['sensors.charger.serverName']],
+    ['another host', ['host: meter.local', 'host: other.local'], ['sensors.meter.connection.host']],
+    ['a kind that writes', ['kind: mbus', 'kind: serial-line'], ['sensors.heat.kind']],
+    ['a program switched on', ['enabled: false', 'enabled: true'], ['sensors.job.enabled']],
+    ['another port of one that listens', ['/dev/ttyS1', '/dev/ttyS3'], []],
+    ['other registers', ['address: 1 } }', 'address: 2 } }'], []],
+    ['the period of one that is asked', ['period: 1m', 'period: 2m'], []],
+    ['one that is asked switched off', ['request: "?"', 'request: "?", enabled: false'], []],
+    ['its keys', ['request: "?"', 'request: "?", keys: { "*": { deadband: 1 } }'], []],
+    ['its prefix', ['request: "?"', 'request: "?", prefix: a'], ['sensors.asked.prefix']],
+  ])('is changed by %s as far as it still only reads', (_what, change, refused) => {
+    expect(refusedOf(change)).toEqual(refused);
+  });
+});
+
+describe('a rule that protects', () => {
+  const HALL = '  - { name: hall, kind: sht3x }\nactuators:';
+  const LINE: Change = ['GPIO6 }', 'GPIO6, class: fan }'];
+  const by = (from: string, to: string): string => {
+    expect(PLANT).toContain(from);
+    return PLANT.replace(from, () => to);
+  };
+  const all = 'all: [{ sensor: tank, key: level, below: 5 }]';
+
+  it.each([
+    ['a derived value', by('sensor: tank, key: level', 'sensor: sum, key: both')],
+    ['a sensor whose kind is a variable', by('kind: ads1115', `kind: "${reference('KIND')}"`)],
+    ['a sensor of a variable', by('sensor: tank', `sensor: "${reference('TANK')}"`)],
+    ['a sensor that is not there', by('sensor: tank', 'sensor: other')],
+    ['a condition that is a variable', by(`when: { ${all} }`, `when: "${reference('WHEN')}"`)],
+    ['conditions of which one is a variable', by(all, `any: ["${reference('WHEN')}"]`)],
+    ['an output of a variable', by('actuator: pump', `actuator: "${reference('PUMP')}"`)],
+    ['two names that are one', by('rules:', 'rules:\n  - { name: dry }')],
+  ])('goes by %s, and then no sensor changes but in its label', (_what, plant) => {
+    for (const allow of [ALLOW, PROGRAMS, OUTPUTS]) {
+      const allowed = plant.replace(ALLOW, allow);
+      expect(refusedOf(['actuators:', HALL], allowed)).toEqual(['sensors.hall']);
+      expect(refusedOf(['period: 1m', 'period: 2m'], allowed)).toEqual(['sensors.asked.period']);
+      expect(refusedOf(['address: 1 } }', 'address: 2 } }'], allowed)).toEqual([
+        'sensors.meter.registers.power.address',
+      ]);
+      expect(refusedOf(['name: asked,', 'name: asked, label: Scale,'], allowed)).toEqual([]);
+    }
+  });
+
+  it('by a known sensor leaves the others free', () => {
+    expect(refusedOf(['actuators:', HALL])).toEqual([]);
+    expect(refusedOf(LINE)).toEqual([]);
+  });
+
+  it.each([
+    ['sets an output of a variable', by('actuator: pump', `actuator: "${reference('PUMP')}"`), ['actuators.fan.class']],
+    ['sets an output that is not there', by('actuator: pump', 'actuator: other'), ['actuators.fan.class']],
+    ['has the name of another', by('rules:', 'rules:\n  - { name: dry }'), ['actuators.fan.class']],
+    ['goes by a sensor of a variable', by('sensor: tank', `sensor: "${reference('TANK')}"`), []],
+  ])('and %s: of the outputs that may be its own nothing changes', (_what, plant, fan) => {
+    expect(refusedOf(LINE, plant)).toEqual(fan);
+    expect(refusedOf(['line: GPIO5', 'line: GPIO5, class: pump'], plant)).toEqual(['actuators.pump.class']);
+    expect(refusedOf(['line: GPIO5', 'line: GPIO5, label: Pump'], plant)).toEqual([]);
+  });
+
+  it('and sets an output of a variable does not go with outputs allowed', () => {
+    const plant = by('actuator: pump', `actuator: "${reference('PUMP')}"`).replace(ALLOW, OUTPUTS);
+    expect(refusedOf(['name: dry', 'name: wet'], plant)).toContain('rules.dry');
   });
 });
 
@@ -377,22 +586,26 @@ describe('any sequence of accepted changes', () => {
     [],
   ];
 
-  it.each([ALLOW, PLATFORM, PROGRAMS])('keeps every guard of the first file (%s)', (allow) => {
+  it.each([ALLOW, PLATFORM, PROGRAMS, OUTPUTS])('keeps every guard of the first file (%s)', (allow) => {
     let accepted = 0;
     let refused = 0;
     const first = treeOf(BEFORE.replace(ALLOW, allow));
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => {
         let current = first;
+        let guarded = first;
         for (const one of steps) {
           const next = mutated(current, one, values);
           if (lockedChanges(current, next).length > 0) refused += 1;
           else {
             current = next;
             accepted += 1;
+            if (allow === OUTPUTS) guarded = withoutGone(guarded, current);
           }
         }
-        expect(JSON.stringify(guardsOf(current, first, allow))).toBe(JSON.stringify(guardsOf(first, first, allow)));
+        expect(JSON.stringify(guardsOf(current, guarded, allow))).toBe(
+          JSON.stringify(guardsOf(guarded, guarded, allow)),
+        );
       }),
       { numRuns: 80, seed: 20261129 },
     );
@@ -434,6 +647,20 @@ function mutated(tree: Tree, { place, how, value }: Step, values: readonly unkno
   return copy;
 }
 
+/** The file whose guards hold on: an output that was taken out has taken its own with it. */
+function withoutGone(first: Tree, current: Tree): Tree {
+  const there = new Set((current.actuators as Mapping[] | undefined)?.map(({ name }) => name));
+  const outputs = (first.actuators as Mapping[]).filter(({ name }) => there.has(name));
+  return Object.assign(structuredClone(first) as Mapping, {
+    actuators: outputs.map((output) =>
+      Object.assign(structuredClone(output), {
+        interlocks: ((output.interlocks ?? []) as Mapping[]).filter((lock) => there.has(lock.with)),
+      }),
+    ),
+    rules: (first.rules as Mapping[]).filter(({ set }) => there.has((set as Mapping).actuator)),
+  });
+}
+
 /** What of the first file's guards still holds, found by other means than those that are tested. */
 function guardsOf(tree: Tree, first: Tree, allow: string): unknown {
   const named = (of: Tree, section: string): Mapping[] => (Array.isArray(of[section]) ? of[section] : []) as Mapping[];
@@ -452,7 +679,8 @@ function guardsOf(tree: Tree, first: Tree, allow: string): unknown {
     const [limits, now] = [was.limits ?? {}, is[0]?.limits ?? {}] as [Mapping, Mapping];
     return {
       there: is.length,
-      place: [is[0]?.kind, is[0]?.line, is[0]?.channel, allow === PROGRAMS ? '' : is[0]?.program],
+      place:
+        allow === OUTPUTS ? [] : [is[0]?.kind, is[0]?.line, is[0]?.channel, allow === PROGRAMS ? '' : is[0]?.program],
       safe: is[0]?.safe ?? {},
       limits: Object.entries(limits).map(([name, value]) =>
         name === 'max' || name.startsWith('max')
@@ -466,15 +694,19 @@ function guardsOf(tree: Tree, first: Tree, allow: string): unknown {
   );
   const before = new Set(['/usr/bin/load', '/usr/bin/lamp']);
   return {
-    count: named(tree, 'actuators').length,
+    count: allow === OUTPUTS ? 0 : named(tree, 'actuators').length,
     outputs,
     interlocks: [...locks(first)].filter((pair) => !locks(tree).has(pair)),
-    protecting: named(tree, 'rules').flatMap(({ label: _label, ...rule }) => (rule.name === 'dry' ? [rule] : [])),
+    protecting: named(tree, 'rules').flatMap(({ label: _label, ...rule }) =>
+      rule.name === 'dry' && named(first, 'rules').some(({ name }) => name === 'dry') ? [rule] : [],
+    ),
     newPrograms: allow === PROGRAMS ? [] : runs.filter((program) => !before.has(program)),
     platform: allow === PLATFORM ? '' : (tree.platform as Mapping | undefined)?.url,
     isNewToken: !/^(fixture-token|undefined|\$\{\w+\})$/.test(
       String((tree.platform as Mapping | undefined)?.accessToken),
     ),
-    rest: ['remoteConfiguration', 'rpc', 'hardware', 'stateFolder', 'version'].map((section) => tree[section]),
+    // A default that is not written is the same.
+    remote: Object.assign({ enabled: false, allow: [] }, tree.remoteConfiguration),
+    rest: ['rpc', 'hardware', 'stateFolder', 'version'].map((section) => tree[section]),
   };
 }

@@ -225,6 +225,12 @@ describe('a patch', () => {
     expect(first.problem).toContain(problem);
   });
 
+  it('is refused for too many changes before any of them is read', () => {
+    const many = Array.from({ length: 30 }, () => 'no path..');
+    const faults = JSON.parse(patched(FILE, { remove: many, add: { sensors: many } })) as unknown[];
+    expect(faults).toEqual([{ path: '', problem: '60 changes', expected: 'at most 50, or the whole file' }]);
+  });
+
   it('is refused for a file that is no configuration', () => {
     expect(JSON.parse(patched('a: [', { remove: ['a'] }))[0].problem).toContain('in line 1');
     expect(
