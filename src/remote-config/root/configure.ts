@@ -25,6 +25,8 @@ import { backPath, type RootConfigurationDeps } from './root-deps.ts';
 /** Trials that the history keeps. */
 const HISTORY_LENGTH = 10;
 const NUMBER_DIGITS = 4;
+/** Added to the guard's timer: at the trial's end the agent comes first, as it can say why. */
+const GUARD_GRACE_S = 30;
 /** Changes that a refusal names. */
 const MAX_NAMED = 3;
 
@@ -71,7 +73,7 @@ async function install(
   await expectTakes(deps, request, inPlace, candidate);
   try {
     await lay(deps, request, { inPlace, candidate, mode });
-    await deps.startTimer(request.trialS);
+    await deps.startTimer(request.trialS + GUARD_GRACE_S);
     await replace(deps, request, candidate, mode);
   } catch (error) {
     await undo(deps, request);

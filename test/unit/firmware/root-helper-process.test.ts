@@ -168,7 +168,7 @@ describe('a configuration', () => {
     expect(await inPlace()).toBe(AFTER);
     const timer = await said('systemd-run');
     expect(timer).toMatch(
-      /^--on-active=600s --timer-property=AccuracySec=1s --unit=turnstone-trial --collect --property=/,
+      /^--on-active=630s --timer-property=AccuracySec=1s --unit=turnstone-trial --collect --property=/,
     );
     expect(timer.endsWith(` ${root}/opt/turnstone/guard/boot-guard trial-over\n`)).toBe(true);
     for (const property of [

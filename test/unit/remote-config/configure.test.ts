@@ -35,14 +35,14 @@ describe('a configuration that is asked for', () => {
       trial: 'one',
       result: { id: 'one', outcome: 'trying', hash: hashOf(AFTER), reason: '', atMs: bench.clock.wallMs() },
     });
-    expect(bench.done).toEqual(['timer 300', 'reload']);
+    expect(bench.done).toEqual(['timer 330', 'reload']);
     const guard = 'var/lib/turnstone-guard/configuration';
     const order = changes
       .map((change) => change.trim())
       .filter((change) => /state|timer|turnstone.yaml$|result$|reload/.test(change));
     expect(order).toEqual([
       `write ${guard}/state`,
-      'timer 300',
+      'timer 330',
       'write etc/turnstone/turnstone.yaml',
       `write ${guard}/result`,
       'reload',
@@ -86,7 +86,7 @@ describe('a configuration that is asked for', () => {
   it('is restarted for where that is needed', async () => {
     await bench.ask({ needs: 'restart' });
     await bench.settle('returned');
-    expect(bench.done).toEqual(['timer 300', 'restart', 'restart', 'stop timer']);
+    expect(bench.done).toEqual(['timer 330', 'restart', 'restart', 'stop timer']);
   });
 
   it('may be asked for again while it is on trial: its time does not begin anew', async () => {
@@ -94,7 +94,7 @@ describe('a configuration that is asked for', () => {
     bench.clock.advance(60_000);
     await rm(bench.candidate);
     await bench.configure();
-    expect(bench.done).toEqual(['timer 300', 'reload', 'reload']);
+    expect(bench.done).toEqual(['timer 330', 'reload', 'reload']);
     expect(await bench.seen()).toMatchObject({ inPlace: AFTER, trial: 'one', result: { outcome: 'trying' } });
   });
 
