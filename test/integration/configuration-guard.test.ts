@@ -69,7 +69,7 @@ describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of a configuration 
     for (const turn of one.turns) await runGuard(bench.root, ...wordsOf(turn));
     expect(await seenOn(bench)).toEqual(one.ends);
     expect(await bench.left()).toEqual(
-      one.ends.isOn ? expect.arrayContaining(['state', 'before', 'trial', 'turnstone.yaml.back']) : [],
+      one.ends.isOn ? expect.arrayContaining(['state', 'before', 'trial', '.turnstone.yaml.before-trial']) : [],
     );
     await bench.remove();
   });
@@ -174,15 +174,25 @@ describe('the guard of a configuration', () => {
 
   it('goes back by the copy, with its mode, where the way back is damaged, and stays where both are', async () => {
     const bench = await stage({ inPlace: 'trial' });
-    await writeFile(`${bench.file}.back`, 'torn');
+    await writeFile(bench.wayBack, 'torn');
     await runGuard(bench.root, 'trial-over');
     expect((await bench.seen()).inPlace).toBe(BEFORE);
     await bench.remove();
     const alone = await stage({ inPlace: 'trial' });
-    for (const path of [`${alone.file}.back`, alone.paths.before]) await writeFile(path, 'torn');
+    for (const path of [alone.wayBack, alone.paths.before]) await writeFile(path, 'torn');
     await runGuard(alone.root, 'trial-over');
     expect(await alone.seen()).toMatchObject({ inPlace: AFTER, trial: 'one' });
     await alone.remove();
+  });
+
+  it('leaves a file alone that somebody has put under the name of the way back', async () => {
+    const bench = await stage({ inPlace: 'trial' });
+    await writeFile(bench.wayBack, 'of a person');
+    await runGuard(bench.root, 'trial-over');
+    expect((await bench.seen()).inPlace).toBe(BEFORE);
+    expect(await bench.left()).toEqual(['.turnstone.yaml.before-trial']);
+    expect(await readFile(bench.wayBack, 'utf8')).toBe('of a person');
+    await bench.remove();
   });
 
   it('makes no file that others can read where the history has the trial already', async () => {

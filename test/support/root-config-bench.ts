@@ -53,6 +53,10 @@ export class RootConfigBench {
     return join(this.root, 'etc/turnstone/turnstone.yaml');
   }
 
+  get wayBack(): string {
+    return join(this.root, 'etc/turnstone/.turnstone.yaml.before-trial');
+  }
+
   get candidate(): string {
     return join(this.root, 'var/lib/turnstone/firmware/configuration');
   }

@@ -17,8 +17,8 @@ import {
   type TrialPaths,
   trialPaths,
 } from '../trial-state.ts';
-import { putBack, readInPlace, sha256 } from './file-in-place.ts';
-import { backPath, type RootConfigurationDeps } from './root-deps.ts';
+import { hashOfWayBack, putBack, readInPlace, sha256 } from './file-in-place.ts';
+import { backPath, type RootConfigurationDeps, stagedPath } from './root-deps.ts';
 
 type Verdict = Pick<HistoryNote, 'outcome' | 'reason'>;
 
@@ -121,14 +121,20 @@ async function forget(
   } catch (error) {
     log.error({ id: trial.id, error: messageOf(error) }, 'the trial is missing in the history');
   }
-  await removeTrialFiles(deps);
+  await removeTrialFiles(deps, trial.before);
   await deps.stopTimer();
 }
 
-/** Removes all that a trial has laid; `state` last, so that a cut leaves nothing behind that nobody comes for. */
-export async function removeTrialFiles(deps: RootConfigurationDeps): Promise<void> {
+/**
+ * Removes all that a trial over the file of hash `over` has laid; `state` last, so that a cut leaves nothing behind that nobody comes for.
+ * What lies under the name of the way back and is another file is somebody's, and stays.
+ */
+export async function removeTrialFiles(deps: RootConfigurationDeps, over: string): Promise<void> {
   const { trial, before, resultBack, starts, state } = trialPaths(deps.guardFolder);
-  for (const path of [trial, backPath(deps), before, resultBack, starts, state]) await deps.files.remove(path);
+  const staged = stagedPath(deps);
+  const isOwn = (await hashOfWayBack(deps)) === over;
+  const beside = isOwn ? [backPath(deps), staged, `${staged}.tmp`] : [staged, `${staged}.tmp`];
+  for (const path of [trial, ...beside, before, resultBack, starts, state]) await deps.files.remove(path);
 }
 
 /** Has the agent take up the file in place; a fault changes nothing about the file, and is logged. */
