@@ -19,7 +19,7 @@ import {
   trialPaths,
 } from '../trial-state.ts';
 import { endTrial, isVerdict, removeTrialFiles, renewAgent, WENT_DOWN } from './end-trial.ts';
-import { hashOfWayBack, readCandidate, readInPlace, replaceInPlace, sha256 } from './file-in-place.ts';
+import { hashOfWayBack, readCandidate, readIfInPlace, readInPlace, replaceInPlace, sha256 } from './file-in-place.ts';
 import { backPath, type RootConfigurationDeps } from './root-deps.ts';
 
 /** Trials that the history keeps. */
@@ -188,12 +188,13 @@ async function replace(
   await replaceInPlace(deps, candidate, { mode, over: request.before });
 }
 
-/** Takes a trial back that could not begin; one whose file is in place goes back by its verdict. */
+/** Takes a trial back that could not begin; one whose file is in place, or that left none there, goes back by its verdict. */
 async function undo(deps: RootConfigurationDeps, request: ConfigureRequest): Promise<void> {
   try {
     const trial = await readConfigurationTrial(deps.files, trialPaths(deps.guardFolder));
-    const isInPlace = sha256(await readInPlace(deps)) === request.hash;
-    if (trial !== undefined && isInPlace)
+    const inPlace = await readIfInPlace(deps);
+    const isBack = inPlace !== undefined && sha256(inPlace) !== request.hash;
+    if (trial !== undefined && !isBack)
       return await endTrial(deps, trial, { outcome: 'returned', reason: 'it could not be installed' });
     await removeTrialFiles(deps, request.before);
     await deps.stopTimer();

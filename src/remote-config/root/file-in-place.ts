@@ -10,9 +10,14 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** Returns undefined where nothing is there. @throws AgentError `host/read-failed`. */
+export function readIfInPlace({ files, file }: Deps): Promise<Buffer | undefined> {
+  return files.read(file, MAX_CONFIGURATION_BYTES);
+}
+
 /** @throws AgentError `host/read-failed`, `remote-config/no-file` (drop) when nothing is there. */
 export async function readInPlace({ files, file }: Deps): Promise<Buffer> {
-  const bytes = await files.read(file, MAX_CONFIGURATION_BYTES);
+  const bytes = await readIfInPlace({ files, file });
   if (bytes === undefined) throw refusal('remote-config/no-file', `there is no ${file}`);
   return bytes;
 }

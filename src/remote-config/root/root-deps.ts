@@ -23,7 +23,7 @@ export interface RootConfigurationDeps {
   readonly startTimer: (seconds: number) => Promise<void>;
   /** No timer is no fault. */
   readonly stopTimer: () => Promise<void>;
-  /** Has the agent take up the file in place. */
+  /** Has the agent take up the file in place: one that runs, or that has ended with 78. One that somebody has stopped stays so. */
   readonly renewAgent: (how: 'reload' | 'restart') => Promise<void>;
   /** Changes that may not come from afar. */
   readonly lockedChanges: typeof lockedChanges;

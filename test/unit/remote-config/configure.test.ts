@@ -221,7 +221,7 @@ describe('a configuration is refused', () => {
     await bench.put('etc/other.yaml', BEFORE);
     await rm(bench.file);
     await bench.ask();
-    expect(await bench.seen().catch(() => 'no file')).toBe('no file');
+    await expectRefused(/no regular file/, '');
     await symlink('../other.yaml', bench.file);
     await bench.ask();
     await expectRefused(/no regular file/);
@@ -459,6 +459,47 @@ describe('a trial', () => {
       expect(await bench.historyText('0001.yaml')).toBe('on: site\n');
       expect(await bench.historyText('0001')).toContain('origin=site\noutcome=kept\n');
       expect(await bench.left()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['kept', []],
+    ['returned', ['reload']],
+  ] as const)('leaves an agent with the file of the site when it is to be %s: %j', async (outcome, told) => {
+    await bench.ask();
+    await writeFile(bench.file, 'on: site\n');
+    bench.done.length = 0;
+    await bench.settle(outcome);
+    expect(bench.done).toEqual([...told, 'stop timer']);
+  });
+
+  it('has an agent restarted with the file of the site where the change needed that', async () => {
+    await bench.ask({ needs: 'restart' });
+    await writeFile(bench.file, 'on: site\n');
+    bench.done.length = 0;
+    await bench.settle('returned');
+    expect(bench.done).toEqual(['restart', 'stop timer']);
+  });
+
+  it.each(['kept', 'returned'] as const)(
+    'puts the file before back where somebody has removed it, when it is to be %s',
+    async (outcome) => {
+      await bench.ask();
+      for (const isWayBack of [true, false]) {
+        if (!isWayBack) await bench.ask({ id: 'two' });
+        await rm(bench.file);
+        if (!isWayBack) await rm(bench.wayBack);
+        bench.done.length = 0;
+        await bench.settle(outcome, { id: isWayBack ? 'one' : 'two' });
+        expect(await bench.seen()).toMatchObject({
+          inPlace: BEFORE,
+          trial: undefined,
+          result: { outcome: 'returned', reason: 'the file was removed during the trial' },
+        });
+        expect(bench.done).toEqual(['reload', 'stop timer']);
+        expect(await modeOf(bench.file)).toBe('640');
+        expect(await bench.left()).toEqual([]);
+      }
     },
   );
 
