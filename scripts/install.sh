@@ -51,8 +51,10 @@ remove() {
     systemctl disable --now turnstone.service turnstone-helper.path turnstone-guard.timer 2>/dev/null || true
     systemctl stop turnstone-trial.timer 2>/dev/null || true
   fi
-  # Nothing is left that would end a trial: the file that is in place stays.
-  rm -f "$guard_state/configuration/state" "$settings/turnstone.yaml.back" "$settings/turnstone.yaml.tmp"
+  # Nothing is left that would end a trial: the file that is in place stays. Under the name of the way back another file is somebody's.
+  staged=$settings/.turnstone.yaml.on-trial way_back=$settings/.turnstone.yaml.before-trial
+  if cmp -s "$way_back" "$guard_state/configuration/before"; then rm -f "$way_back"; fi
+  rm -f "$guard_state/configuration/state" "$staged" "$staged.tmp" "$way_back.tmp"
   for unit in $UNITS; do rm -f "$units/$unit" "$units/multi-user.target.wants/$unit" "$units/timers.target.wants/$unit"; done
   rm -f "$units/turnstone.service.d/sysfs-gpio-pwm.conf"
   if [ "$purge" = yes ]; then rm -rf "$units/turnstone.service.d"; else rmdir "$units/turnstone.service.d" 2>/dev/null || true; fi

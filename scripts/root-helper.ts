@@ -45,6 +45,10 @@ const say = (level: string) => (fields: object, message: string) =>
   console.error(`${level}: ${message}`, JSON.stringify(fields));
 const log: Log = { debug: () => {}, info: say('info'), warn: say('warning'), error: say('error') };
 
+const AGENT = 'turnstone.service';
+/** The agent's exit code for a configuration that it refuses; the unit does not start it again. */
+const REFUSED_STATUS = '78';
+
 /** Ends a trial for which nobody else comes. */
 const TIMER = 'turnstone-trial';
 /** What `boot-guard trial-over` may: write to these two folders, keep the owner of a file that it copies, and speak to the service manager. */
@@ -88,7 +92,7 @@ const configuration: RootConfigurationDeps = {
   asGroup,
   startTimer,
   stopTimer,
-  renewAgent: async (how) => void (await run('systemctl', ['--no-block', how, 'turnstone.service'])),
+  renewAgent,
   lockedChanges,
   isReleaseOnTrial: async () => (await openTrial({ files, paths: { ...paths, firmware: ENTERED } })) !== undefined,
   clock: systemClock,
@@ -162,6 +166,14 @@ async function startTimer(seconds: number): Promise<void> {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
     throw new Error(`the timer of the trial cannot be started: ${said.split('\n').at(-1) || messageOf(error)}`);
   });
+}
+
+/** Starts no agent that somebody has stopped; one that has refused the file of before, and stays down for it, is started. */
+async function renewAgent(how: 'reload' | 'restart'): Promise<void> {
+  const shown = await run('systemctl', ['show', '--property=ExecMainStatus', '--value', AGENT]).catch(() => undefined);
+  const hasRefused = shown?.stdout.trim() === REFUSED_STATUS;
+  const verb = how === 'reload' ? how : 'try-restart';
+  await run('systemctl', ['--no-block', hasRefused ? 'restart' : verb, AGENT]);
 }
 
 async function stopTimer(): Promise<void> {

@@ -1,5 +1,5 @@
 /** The boot guard's part for configurations: the table of cases, by the script and by its model; and the script killed at every command. */
-import { readFile, readlink, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -8,6 +8,7 @@ import {
   type ConfigTrialEnd,
   type FileName,
   type GuardTurn,
+  type Renewal,
 } from '../support/config-trial-table.ts';
 import { guardAlone } from '../support/guard-commands.ts';
 import { runGuard } from '../support/guard-shell.ts';
@@ -27,10 +28,12 @@ function nameOf(text: string): FileName | undefined {
 }
 
 /** A machine on which root's own part has begun a trial. */
-async function stage({ inPlace, isOtherBoot, verdict }: Omit<ConfigTrialCase, 'turns' | 'ends'>) {
+async function stage({ inPlace, isOtherBoot, verdict, hasRefused }: Omit<ConfigTrialCase, 'turns' | 'ends'>) {
   const bench = await RootConfigBench.make();
   await bench.ask();
-  await bench.put('etc/turnstone/turnstone.yaml', CONTENT[inPlace]);
+  if (inPlace === 'none') await rm(bench.file);
+  else await bench.put('etc/turnstone/turnstone.yaml', CONTENT[inPlace]);
+  if (hasRefused === true) await bench.put('ended', '78\n');
   if (isOtherBoot === true) await bench.setBoot('boot-2');
   if (verdict !== undefined)
     await writeFile(
@@ -59,7 +62,10 @@ async function seenOn(bench: RootConfigBench): Promise<ConfigTrialEnd> {
     reason: result?.reason ?? '',
     history:
       note === undefined ? undefined : (`${field('outcome')} ${field('origin')} ${file}` as ConfigTrialEnd['history']),
-    restarts: told.split('\n').filter((line) => line === '--no-block restart turnstone.service').length,
+    renewals: told.split('\n').flatMap((line) => {
+      const verb = /^--no-block (restart|try-restart) turnstone\.service$/.exec(line)?.[1];
+      return verb === undefined ? [] : [verb as Renewal];
+    }),
   };
 }
 
@@ -69,7 +75,7 @@ describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of a configuration 
     for (const turn of one.turns) await runGuard(bench.root, ...wordsOf(turn));
     expect(await seenOn(bench)).toEqual(one.ends);
     expect(await bench.left()).toEqual(
-      one.ends.isOn ? expect.arrayContaining(['state', 'before', 'trial', 'turnstone.yaml.back']) : [],
+      one.ends.isOn ? expect.arrayContaining(['state', 'before', 'trial', '.turnstone.yaml.before-trial']) : [],
     );
     await bench.remove();
   });
@@ -78,15 +84,17 @@ describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of a configuration 
     const trial = { id: 'one', file: 'trial', before: 'before', bootId: 'boot-1', origin: 'patch', starts: 0 } as const;
     const machine: GuardedMachine<FileName> = {
       bootId: one.isOtherBoot === true ? 'boot-2' : 'boot-1',
-      inPlace: one.inPlace,
+      inPlace: one.inPlace === 'none' ? undefined : one.inPlace,
       trial: Object.assign({}, trial),
       result: { id: 'one', outcome: one.verdict ?? 'trying', reason: one.verdict === undefined ? '' : 'a verdict' },
       history: [],
+      ended: one.hasRefused === true ? 78 : 0,
     };
-    let restarts = 0;
+    const renewals: Renewal[] = [];
     for (const turn of one.turns) {
       const [word, status] = wordsOf(turn);
-      if (guardTurn(machine, word, status === '' ? undefined : Number(status))) restarts += 1;
+      const renewal = guardTurn(machine, word, status === '' ? undefined : Number(status));
+      if (renewal !== undefined) renewals.push(renewal);
     }
     const [entry] = machine.history;
     expect({
@@ -95,7 +103,7 @@ describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of a configuration 
       outcome: machine.result?.outcome,
       reason: machine.result?.reason,
       history: entry === undefined ? undefined : `${entry.outcome} ${entry.origin} ${entry.file}`,
-      restarts,
+      renewals,
     }).toEqual(one.ends);
   });
 });
@@ -107,6 +115,7 @@ const KILLED = [
   'leaves a file alone that somebody has changed on site, when the time is over',
   'finishes what was kept when the time is over',
   'ends a trial whose file never came when its time is over',
+  'puts a file that is gone back before the start',
 ] as const;
 
 describe.each(KILLED)('the guard that %s', (name) => {
@@ -124,7 +133,7 @@ describe.each(KILLED)('the guard that %s', (name) => {
     const calm = await ready();
     await die(calm, 0);
     // Counted commands of the service manager are not carried out.
-    expect(await seenOn(calm)).toEqual(Object.assign({}, one.ends, { restarts: 0 }));
+    expect(await seenOn(calm)).toEqual(Object.assign({}, one.ends, { renewals: [] }));
     const commands = (await readFile(join(calm.root, 'commands'), 'utf8')).trim().split('\n');
     await calm.remove();
     expect(commands.length).toBeGreaterThan(15);
@@ -135,7 +144,8 @@ describe.each(KILLED)('the guard that %s', (name) => {
       await die(bench, at + 1);
       const cut = await seenOn(bench);
       const where = `${recovery} after ${at} ${commands[at]}`;
-      if (cut.inPlace === undefined) faults.push(`${where}: the file in place is not whole`);
+      const isGoneStill = one.inPlace === 'none' && (await bench.inPlace()) === '';
+      if (cut.inPlace === undefined && !isGoneStill) faults.push(`${where}: the file in place is not whole`);
       if (recovery === 'settle') await bench.settle('returned');
       else {
         if (recovery === 'starting') await bench.setBoot('boot-2');
@@ -174,15 +184,25 @@ describe('the guard of a configuration', () => {
 
   it('goes back by the copy, with its mode, where the way back is damaged, and stays where both are', async () => {
     const bench = await stage({ inPlace: 'trial' });
-    await writeFile(`${bench.file}.back`, 'torn');
+    await writeFile(bench.wayBack, 'torn');
     await runGuard(bench.root, 'trial-over');
     expect((await bench.seen()).inPlace).toBe(BEFORE);
     await bench.remove();
     const alone = await stage({ inPlace: 'trial' });
-    for (const path of [`${alone.file}.back`, alone.paths.before]) await writeFile(path, 'torn');
+    for (const path of [alone.wayBack, alone.paths.before]) await writeFile(path, 'torn');
     await runGuard(alone.root, 'trial-over');
     expect(await alone.seen()).toMatchObject({ inPlace: AFTER, trial: 'one' });
     await alone.remove();
+  });
+
+  it('leaves a file alone that somebody has put under the name of the way back', async () => {
+    const bench = await stage({ inPlace: 'trial' });
+    await writeFile(bench.wayBack, 'of a person');
+    await runGuard(bench.root, 'trial-over');
+    expect((await bench.seen()).inPlace).toBe(BEFORE);
+    expect(await bench.left()).toEqual(['.turnstone.yaml.before-trial']);
+    expect(await readFile(bench.wayBack, 'utf8')).toBe('of a person');
+    await bench.remove();
   });
 
   it('makes no file that others can read where the history has the trial already', async () => {

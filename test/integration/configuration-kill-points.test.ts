@@ -99,7 +99,7 @@ describe('a configuration whose installer is killed', () => {
       const bench = await RootConfigBench.make();
       await configured(bench, { at, when: 'before' });
       const seen = await bench.seen();
-      if (seen.inPlace === AFTER) expect([seen.trial, bench.done[0]], changes[at]).toEqual(['one', 'timer 300']);
+      if (seen.inPlace === AFTER) expect([seen.trial, bench.done[0]], changes[at]).toEqual(['one', 'timer 330']);
       await bench.remove();
     }
   });

@@ -2,14 +2,17 @@
  * The boot guard's part for configurations as a model, for worlds in virtual time. `config-trial-table.ts` holds it and the real script to the
  * same outcomes.
  */
-import type { FileName, GuardTurn } from './config-trial-table.ts';
+import type { FileName, GuardTurn, Renewal } from './config-trial-table.ts';
 
 const MAX_STARTS = 3;
 
 /** A machine as the guard sees it; files stand for their content. */
 export interface GuardedMachine<File> {
   bootId: string;
-  inPlace: File;
+  /** None where somebody has removed it. */
+  inPlace: File | undefined;
+  /** Exit status of the agent's last end. */
+  ended?: number;
   /** The trial that is on. */
   trial: ModelledTrial<File> | undefined;
   result: ModelledResult | undefined;
@@ -39,36 +42,41 @@ interface ModelledEntry<File> {
   readonly reason: string;
 }
 
-/** Takes the guard's turn; returns true when it restarts the agent. */
+/** Takes the guard's turn; returns how the agent is restarted, if it is. */
 export function guardTurn<File = FileName>(
   machine: GuardedMachine<File>,
   turn: GuardTurn,
   exitStatus?: number,
-): boolean {
+): Renewal | undefined {
   const { trial, inPlace } = machine;
-  if (trial === undefined) return false;
+  if (trial === undefined || turn === 'tick') return undefined;
   const verdict = machine.result?.id === trial.id ? machine.result : undefined;
   const isBefore = inPlace === trial.before;
   const isOtherBoot = machine.bootId !== trial.bootId;
-  if ((!isBefore && inPlace !== trial.file) || (isBefore && verdict?.outcome === 'kept')) {
+  if (inPlace !== undefined && ((!isBefore && inPlace !== trial.file) || (isBefore && verdict?.outcome === 'kept'))) {
     end(machine, trial, {
       file: inPlace,
       origin: 'site',
       outcome: 'kept',
       reason: 'the file was changed on site during the trial, and stays',
     });
-    return false;
+    return undefined;
   }
-  if (verdict?.outcome === 'kept') {
+  if (inPlace !== undefined && verdict?.outcome === 'kept') {
     end(machine, trial, { file: trial.file, origin: trial.origin, outcome: 'kept', reason: verdict.reason });
-    return false;
+    return undefined;
   }
   const reason =
-    verdict?.outcome === 'returned' ? verdict.reason : reasonOf(trial, { turn, exitStatus, isOtherBoot, isBefore });
-  if (reason === undefined) return false;
+    verdict?.outcome === 'returned'
+      ? verdict.reason
+      : inPlace === undefined
+        ? 'the file was removed during the trial'
+        : reasonOf(trial, { turn, exitStatus, isOtherBoot, isBefore });
+  if (reason === undefined) return undefined;
   machine.inPlace = trial.before;
   end(machine, trial, { file: trial.file, origin: trial.origin, outcome: 'returned', reason });
-  return turn === 'trial-over' || (turn === 'stopped' && exitStatus === 78);
+  if (turn === 'trial-over') return machine.ended === 78 ? 'restart' : 'try-restart';
+  return turn === 'stopped' && exitStatus === 78 ? 'restart' : undefined;
 }
 
 interface Circumstances {

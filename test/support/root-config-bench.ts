@@ -17,6 +17,14 @@ import { systemUpdateFiles } from './system-update-files.ts';
 export const BEFORE = 'version: 1\nremoteConfiguration: { enabled: true }\nlabel: before\n';
 export const AFTER = 'version: 1\nremoteConfiguration: { enabled: true }\nlabel: after # with a comment\n';
 
+/** Notes what it is asked to do, and shows the status that the file `ended` says. */
+const SYSTEMCTL = `#!/bin/sh
+case $1 in
+  show) cat "$TURNSTONE_ROOT/ended" 2>/dev/null || echo 0 ;;
+  *) echo "$*" >>"$TURNSTONE_ROOT/systemctl" ;;
+esac
+`;
+
 export function hashOf(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex');
 }
@@ -38,7 +46,7 @@ export class RootConfigBench {
   static async make(before = BEFORE): Promise<RootConfigBench> {
     const bench = new RootConfigBench(await mkdtemp(join(tmpdir(), 'turnstone-configure-')));
     await bench.put('etc/turnstone/turnstone.yaml', before, 0o640);
-    await bench.put('bin/systemctl', '#!/bin/sh\necho "$*" >>"$TURNSTONE_ROOT/systemctl"\n', 0o755);
+    await bench.put('bin/systemctl', SYSTEMCTL, 0o755);
     await bench.setBoot(bench.clock.bootId);
     for (const folder of ['var/lib/turnstone-guard', 'var/lib/turnstone/firmware', 'opt/turnstone'])
       await mkdir(join(bench.root, folder), { recursive: true });
@@ -51,6 +59,10 @@ export class RootConfigBench {
 
   get file(): string {
     return join(this.root, 'etc/turnstone/turnstone.yaml');
+  }
+
+  get wayBack(): string {
+    return join(this.root, 'etc/turnstone/.turnstone.yaml.before-trial');
   }
 
   get candidate(): string {
@@ -132,8 +144,12 @@ export class RootConfigBench {
     return mortal;
   }
 
+  /** Content of the file in place; empty where there is none. */
   inPlace(): Promise<string> {
-    return readFile(this.file, 'utf8');
+    return readFile(this.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      return '';
+    });
   }
 
   async seen() {

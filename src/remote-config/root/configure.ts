@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { messageOf, refusal } from '../../errors/agent-error.ts';
 import type { ConfigureRequest } from '../../firmware/guard-state.ts';
 import { keyValueLines } from '../../store/key-value-lines.ts';
-import { boundedTree } from '../bounded-tree.ts';
+import { boundedTree, MAX_CONFIGURATION_BYTES } from '../bounded-tree.ts';
 import type { Tree } from '../tree-differences.ts';
 import {
   CANDIDATE_NAME,
@@ -19,12 +19,14 @@ import {
   trialPaths,
 } from '../trial-state.ts';
 import { endTrial, isVerdict, removeTrialFiles, renewAgent, WENT_DOWN } from './end-trial.ts';
-import { readCandidate, readInPlace, replaceInPlace, sha256 } from './file-in-place.ts';
+import { hashOfWayBack, readCandidate, readIfInPlace, readInPlace, replaceInPlace, sha256 } from './file-in-place.ts';
 import { backPath, type RootConfigurationDeps } from './root-deps.ts';
 
 /** Trials that the history keeps. */
 const HISTORY_LENGTH = 10;
 const NUMBER_DIGITS = 4;
+/** Added to the guard's timer: at the trial's end the agent comes first, as it can say why. */
+const GUARD_GRACE_S = 30;
 /** Changes that a refusal names. */
 const MAX_NAMED = 3;
 
@@ -69,9 +71,10 @@ async function install(
     throw refusal('remote-config/on-trial', 'another configuration is on trial: this one waits for its end');
   const candidate = await readCandidate(deps, join(deps.requestFolder, CANDIDATE_NAME));
   await expectTakes(deps, request, inPlace, candidate);
+  await clearWayBack(deps, request.before);
   try {
     await lay(deps, request, { inPlace, candidate, mode });
-    await deps.startTimer(request.trialS);
+    await deps.startTimer(request.trialS + GUARD_GRACE_S);
     await replace(deps, request, candidate, mode);
   } catch (error) {
     await undo(deps, request);
@@ -101,6 +104,22 @@ async function expectTakes(
   if (changes.length === 0) return;
   const named = changes.slice(0, MAX_NAMED).map(({ path, words }) => `${path}: ${words}`);
   throw refusal('remote-config/locked', `${changes.length} changes may not come from afar: ${named.join('; ')}`);
+}
+
+/**
+ * Makes room for the way back. A cut may have left one of a trial that never began: then the copy in root's folder is the same file.
+ * @throws AgentError `remote-config/name-taken` (drop) when somebody's own file has its name.
+ */
+async function clearWayBack(deps: RootConfigurationDeps, before: string): Promise<void> {
+  const found = await hashOfWayBack(deps);
+  if (found === undefined || found === before) return;
+  const copy = await deps.files.read(trialPaths(deps.guardFolder).before, MAX_CONFIGURATION_BYTES);
+  if (copy === undefined || sha256(copy) !== found)
+    throw refusal(
+      'remote-config/name-taken',
+      `${backPath(deps)} is no file of a trial: it is not touched, and has to go`,
+    );
+  await deps.files.remove(backPath(deps));
 }
 
 /** True where the file in place allows changes from afar; anything but a plain yes is a no. */
@@ -166,17 +185,18 @@ async function replace(
   // On a disk that stood still for the whole trial the guard has ended it meanwhile.
   const trial = await readConfigurationTrial(deps.files, trialPaths(deps.guardFolder));
   if (trial?.id !== request.id) throw refusal('remote-config/over', 'the trial was over before it began');
-  await replaceInPlace(deps, candidate, mode);
+  await replaceInPlace(deps, candidate, { mode, over: request.before });
 }
 
-/** Takes a trial back that could not begin; one whose file is in place goes back by its verdict. */
+/** Takes a trial back that could not begin; one whose file is in place, or that left none there, goes back by its verdict. */
 async function undo(deps: RootConfigurationDeps, request: ConfigureRequest): Promise<void> {
   try {
     const trial = await readConfigurationTrial(deps.files, trialPaths(deps.guardFolder));
-    const isInPlace = sha256(await readInPlace(deps)) === request.hash;
-    if (trial !== undefined && isInPlace)
+    const inPlace = await readIfInPlace(deps);
+    const isBack = inPlace !== undefined && sha256(inPlace) !== request.hash;
+    if (trial !== undefined && !isBack)
       return await endTrial(deps, trial, { outcome: 'returned', reason: 'it could not be installed' });
-    await removeTrialFiles(deps);
+    await removeTrialFiles(deps, request.before);
     await deps.stopTimer();
   } catch (error) {
     deps.log.error({ id: request.id, error: messageOf(error) }, 'the boot guard has to take the trial back');

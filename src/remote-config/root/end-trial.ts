@@ -17,13 +17,14 @@ import {
   type TrialPaths,
   trialPaths,
 } from '../trial-state.ts';
-import { putBack, readInPlace, sha256 } from './file-in-place.ts';
-import { backPath, type RootConfigurationDeps } from './root-deps.ts';
+import { hashOfWayBack, putBack, readIfInPlace, sha256 } from './file-in-place.ts';
+import { backPath, type RootConfigurationDeps, stagedPath } from './root-deps.ts';
 
 type Verdict = Pick<HistoryNote, 'outcome' | 'reason'>;
 
 const ON_SITE = 'the file was changed on site during the trial, and stays';
 export const WENT_DOWN = 'the machine went down during the trial';
+const REMOVED: Verdict = { outcome: 'returned', reason: 'the file was removed during the trial' };
 const NEVER_PLACED: Verdict = { outcome: 'returned', reason: 'the file was never put in place' };
 
 /** Ends a trial as the agent says, as far as the file in place agrees. Asked again, it finishes what was cut short. */
@@ -40,19 +41,24 @@ export async function settle(deps: RootConfigurationDeps, request: SettleRequest
 /** Ends the trial that is on. What the file in place is, and a verdict that was written before, come before what is said now. */
 export async function endTrial(deps: RootConfigurationDeps, trial: ConfigurationTrial, said: Verdict): Promise<void> {
   const paths = trialPaths(deps.guardFolder);
-  const owner = await deps.ownerOf(deps.file);
+  // A file that is gone is put back as what was laid for it: both are of its owner, group and mode.
+  const owner = (await deps.ownerOf(deps.file)) ?? (await deps.ownerOf(paths.before));
   await deps.asGroup(owner?.groupId ?? 0, async () => {
-    const inPlace = await readInPlace(deps);
-    const hash = sha256(inPlace);
+    const inPlace = await readIfInPlace(deps);
+    const hash = inPlace === undefined ? undefined : sha256(inPlace);
     const written = await readConfigurationResult(deps.files, paths);
     const verdict = written?.id === trial.id && isVerdict(written) ? written : undefined;
     const isBefore = hash === trial.before;
-    if ((hash !== trial.hash && !isBefore) || (isBefore && verdict?.outcome === 'kept'))
-      return endOnSite(deps, paths, trial, inPlace);
-    const { outcome, reason } = verdict ?? (isBefore ? NEVER_PLACED : said);
+    const isOnSite = (hash !== trial.hash && !isBefore) || (isBefore && verdict?.outcome === 'kept');
+    if (inPlace !== undefined && isOnSite) {
+      const wasKept = verdict?.outcome === 'kept' && verdict.hash === trial.hash;
+      return endOnSite(deps, paths, trial, { inPlace, isRenewed: said.outcome === 'returned' && !wasKept });
+    }
+    const { outcome, reason } =
+      hash === undefined && verdict?.outcome !== 'returned' ? REMOVED : (verdict ?? (isBefore ? NEVER_PLACED : said));
     const result = { id: trial.id, outcome, hash: trial.hash, reason, atMs: deps.clock.wallMs() };
     await writeVerdict(deps, paths, result);
-    if (outcome === 'returned' && hash === trial.hash)
+    if (outcome === 'returned' && !isBefore)
       await putBack(deps, { before: paths.before, hash: trial.before, mode: owner?.mode ?? 0o640 });
     if (outcome === 'returned') await renewAgent(deps, trial.id, trial.needs);
     await forget(deps, paths, trial, {
@@ -66,12 +72,15 @@ export async function endTrial(deps: RootConfigurationDeps, trial: Configuration
   });
 }
 
-/** Ends the trial of a file that somebody has replaced: theirs goes into the history, as kept by the site. */
+/**
+ * Ends the trial of a file that somebody has replaced: theirs goes into the history, as kept by the site. An agent that says of the file on
+ * trial that it fails still runs with it, and takes up theirs.
+ */
 async function endOnSite(
   deps: RootConfigurationDeps,
   paths: TrialPaths,
   trial: ConfigurationTrial,
-  inPlace: Uint8Array,
+  { inPlace, isRenewed }: { readonly inPlace: Uint8Array; readonly isRenewed: boolean },
 ): Promise<void> {
   const note: HistoryNote = {
     id: trial.id,
@@ -83,6 +92,7 @@ async function endOnSite(
   };
   const { id, hash, outcome, reason, atMs } = note;
   await writeVerdict(deps, paths, { id, outcome, hash, reason, atMs });
+  if (isRenewed) await renewAgent(deps, trial.id, trial.needs);
   const owner = await deps.ownerOf(deps.file);
   await deps.files.write(paths.trial, inPlace, owner?.mode ?? 0o640);
   await forget(deps, paths, trial, note);
@@ -121,14 +131,20 @@ async function forget(
   } catch (error) {
     log.error({ id: trial.id, error: messageOf(error) }, 'the trial is missing in the history');
   }
-  await removeTrialFiles(deps);
+  await removeTrialFiles(deps, trial.before);
   await deps.stopTimer();
 }
 
-/** Removes all that a trial has laid; `state` last, so that a cut leaves nothing behind that nobody comes for. */
-export async function removeTrialFiles(deps: RootConfigurationDeps): Promise<void> {
+/**
+ * Removes all that a trial over the file of hash `over` has laid; `state` last, so that a cut leaves nothing behind that nobody comes for.
+ * What lies under the name of the way back and is another file is somebody's, and stays.
+ */
+export async function removeTrialFiles(deps: RootConfigurationDeps, over: string): Promise<void> {
   const { trial, before, resultBack, starts, state } = trialPaths(deps.guardFolder);
-  for (const path of [trial, backPath(deps), before, resultBack, starts, state]) await deps.files.remove(path);
+  const staged = stagedPath(deps);
+  const isOwn = (await hashOfWayBack(deps)) === over;
+  const beside = isOwn ? [backPath(deps), staged, `${staged}.tmp`] : [staged, `${staged}.tmp`];
+  for (const path of [trial, ...beside, before, resultBack, starts, state]) await deps.files.remove(path);
 }
 
 /** Has the agent take up the file in place; a fault changes nothing about the file, and is logged. */

@@ -1,4 +1,5 @@
 /** The ground on which root's part of a configuration from afar stands; the root helper's program gives it. */
+import { basename, dirname, join } from 'node:path';
 import type { UpdateFiles } from '../../firmware/update-files.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { FileOwner } from '../../host/file-owner.ts';
@@ -22,7 +23,7 @@ export interface RootConfigurationDeps {
   readonly startTimer: (seconds: number) => Promise<void>;
   /** No timer is no fault. */
   readonly stopTimer: () => Promise<void>;
-  /** Has the agent take up the file in place. */
+  /** Has the agent take up the file in place: one that runs, or that has ended with 78. One that somebody has stopped stays so. */
   readonly renewAgent: (how: 'reload' | 'restart') => Promise<void>;
   /** Changes that may not come from afar. */
   readonly lockedChanges: typeof lockedChanges;
@@ -31,7 +32,12 @@ export interface RootConfigurationDeps {
   readonly log: Log;
 }
 
-/** The way back beside the file in place. */
+/** The way back beside the file in place, under a name that no person and no editor gives. */
 export function backPath({ file }: Pick<RootConfigurationDeps, 'file'>): string {
-  return `${file}.back`;
+  return join(dirname(file), `.${basename(file)}.before-trial`);
+}
+
+/** The file that is about to come into place, beside it. */
+export function stagedPath({ file }: Pick<RootConfigurationDeps, 'file'>): string {
+  return join(dirname(file), `.${basename(file)}.on-trial`);
 }

@@ -37,7 +37,11 @@ beforeEach(async () => {
     join(root, 'etc/passwd'),
     `root:x:0:0::/:/bin/sh\nturnstone2:x:7:8::/:/bin/sh\nturnstone:x:${SERVICE_ID}:65532::/:/bin/sh\n`,
   );
-  await writeFile(join(root, 'bin/systemctl'), `#!/bin/sh\necho "$*" >>"${root}/systemctl"\n`, { mode: 0o755 });
+  await writeFile(
+    join(root, 'bin/systemctl'),
+    `#!/bin/sh\nif [ "$1" = show ]; then cat "${root}/ended"; else echo "$*" >>"${root}/systemctl"; fi\n`,
+    { mode: 0o755 },
+  );
   await layRelease('opt/turnstone/releases/1.0.0', '1.0.0');
   await mkdir(paths.guard, { recursive: true });
   await systemUpdateFiles.link('releases/1.0.0', join(paths.home, 'current'));
@@ -146,7 +150,7 @@ describe('a configuration', () => {
   const AFTER = `${BEFORE}# a comment is locked by nobody\n`;
   const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
   const inPlace = (): Promise<string> => readFile(join(root, 'etc/turnstone/turnstone.yaml'), 'utf8');
-  const ask = (candidate = AFTER): Promise<Ended> =>
+  const ask = (candidate = AFTER, needs: 'reload' | 'restart' = 'reload'): Promise<Ended> =>
     writeFile(join(paths.firmware, 'configuration'), candidate).then(() =>
       request({
         request: 'configure',
@@ -154,7 +158,7 @@ describe('a configuration', () => {
         hash: hash(AFTER),
         before: hash(BEFORE),
         trialS: 600,
-        needs: 'reload',
+        needs,
         origin: 'package',
       }),
     );
@@ -168,7 +172,7 @@ describe('a configuration', () => {
     expect(await inPlace()).toBe(AFTER);
     const timer = await said('systemd-run');
     expect(timer).toMatch(
-      /^--on-active=600s --timer-property=AccuracySec=1s --unit=turnstone-trial --collect --property=/,
+      /^--on-active=630s --timer-property=AccuracySec=1s --unit=turnstone-trial --collect --property=/,
     );
     expect(timer.endsWith(` ${root}/opt/turnstone/guard/boot-guard trial-over\n`)).toBe(true);
     for (const property of [
@@ -183,6 +187,17 @@ describe('a configuration', () => {
     await request({ request: 'settle', id: 'one', outcome: 'returned', reason: 'no' });
     expect(await inPlace()).toBe(BEFORE);
     expect(await said('var/lib/turnstone-guard/configuration/result')).toContain('outcome=returned\n');
+  });
+
+  it.each([
+    ['0', 'try-restart'],
+    ['78', 'restart'],
+  ])('has an agent that ended with %s taken up its file by a %s', async (status, verb) => {
+    await ask(AFTER, 'restart');
+    await writeFile(join(root, 'ended'), `${status}\n`);
+    await rm(join(root, 'systemctl'));
+    await request({ request: 'settle', id: 'one', outcome: 'returned', reason: 'no' });
+    expect(await said('systemctl')).toContain(`--no-block ${verb} turnstone.service\n`);
   });
 
   it('is refused where the service manager starts no timer', async () => {

@@ -1,6 +1,6 @@
 /** Root's part of a configuration from afar: nothing in the service's folder is believed. */
 import { spawn } from 'node:child_process';
-import { chmod, chown, mkdir, open, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { configure, isConfigurationOnTrial } from '../../../src/remote-config/root/configure.ts';
@@ -35,15 +35,16 @@ describe('a configuration that is asked for', () => {
       trial: 'one',
       result: { id: 'one', outcome: 'trying', hash: hashOf(AFTER), reason: '', atMs: bench.clock.wallMs() },
     });
-    expect(bench.done).toEqual(['timer 300', 'reload']);
+    expect(bench.done).toEqual(['timer 330', 'reload']);
     const guard = 'var/lib/turnstone-guard/configuration';
     const order = changes
       .map((change) => change.trim())
-      .filter((change) => /state|timer|turnstone.yaml$|result$|reload/.test(change));
+      .filter((change) => /state|timer|on-trial$|turnstone.yaml$|result$|reload/.test(change));
     expect(order).toEqual([
       `write ${guard}/state`,
-      'timer 300',
-      'write etc/turnstone/turnstone.yaml',
+      'timer 330',
+      'write etc/turnstone/.turnstone.yaml.on-trial',
+      'rename etc/turnstone/turnstone.yaml',
       `write ${guard}/result`,
       'reload',
     ]);
@@ -56,7 +57,13 @@ describe('a configuration that is asked for', () => {
       0,
       changes.findIndex((change) => change.endsWith('/state')),
     );
-    for (const name of ['configuration/before', 'turnstone.yaml.back', 'configuration/trial', 'result.back', 'starts'])
+    for (const name of [
+      'configuration/before',
+      '.turnstone.yaml.before-trial',
+      'configuration/trial',
+      'result.back',
+      'starts',
+    ])
       expect(
         laid.some((change) => change.endsWith(name)),
         name,
@@ -66,7 +73,7 @@ describe('a configuration that is asked for', () => {
   it('has the mode of the file in place, and so have all its copies; what is told can be read by all', async () => {
     await chmod(bench.file, 0o600);
     await bench.ask();
-    for (const path of [bench.file, `${bench.file}.back`, bench.paths.before, bench.paths.trial])
+    for (const path of [bench.file, bench.wayBack, bench.paths.before, bench.paths.trial])
       expect(await modeOf(path), path).toBe('600');
     for (const path of [bench.paths.state, bench.paths.result]) expect(await modeOf(path), path).toBe('644');
     for (const path of [bench.paths.folder, bench.paths.history]) expect(await modeOf(path), path).toBe('755');
@@ -75,7 +82,7 @@ describe('a configuration that is asked for', () => {
   it.skipIf(!isRoot)('has the group of the file in place, and so have all its copies, and the history', async () => {
     await chown(bench.file, 0, 4242);
     await bench.ask();
-    for (const path of [bench.file, `${bench.file}.back`, bench.paths.before, bench.paths.trial])
+    for (const path of [bench.file, bench.wayBack, bench.paths.before, bench.paths.trial])
       expect((await stat(path)).gid, path).toBe(4242);
     await bench.settle('returned');
     for (const path of [bench.file, join(bench.paths.history, '0001.yaml')])
@@ -86,7 +93,7 @@ describe('a configuration that is asked for', () => {
   it('is restarted for where that is needed', async () => {
     await bench.ask({ needs: 'restart' });
     await bench.settle('returned');
-    expect(bench.done).toEqual(['timer 300', 'restart', 'restart', 'stop timer']);
+    expect(bench.done).toEqual(['timer 330', 'restart', 'restart', 'stop timer']);
   });
 
   it('may be asked for again while it is on trial: its time does not begin anew', async () => {
@@ -94,7 +101,7 @@ describe('a configuration that is asked for', () => {
     bench.clock.advance(60_000);
     await rm(bench.candidate);
     await bench.configure();
-    expect(bench.done).toEqual(['timer 300', 'reload', 'reload']);
+    expect(bench.done).toEqual(['timer 330', 'reload', 'reload']);
     expect(await bench.seen()).toMatchObject({ inPlace: AFTER, trial: 'one', result: { outcome: 'trying' } });
   });
 
@@ -214,7 +221,7 @@ describe('a configuration is refused', () => {
     await bench.put('etc/other.yaml', BEFORE);
     await rm(bench.file);
     await bench.ask();
-    expect(await bench.seen().catch(() => 'no file')).toBe('no file');
+    await expectRefused(/no regular file/, '');
     await symlink('../other.yaml', bench.file);
     await bench.ask();
     await expectRefused(/no regular file/);
@@ -227,6 +234,70 @@ describe('a configuration is refused', () => {
     };
     await configure(Object.assign(bench.deps(), { [name]: failing }), bench.request());
     await expectRefused(/it fails/);
+  });
+});
+
+describe('what a person does meanwhile', () => {
+  const SITE = `${BEFORE}# saved on site\n`;
+
+  it('is not overwritten, where they save the file just before it is replaced: the change is refused', async () => {
+    await bench.put('var/lib/turnstone/firmware/configuration', AFTER);
+    const deps = bench.deps();
+    const write: typeof deps.files.write = async (path, content, mode) => {
+      await deps.files.write(path, content, mode);
+      if (path.startsWith(join(bench.root, 'etc')) && path.endsWith('.on-trial')) await writeFile(bench.file, SITE);
+    };
+    await configure(Object.assign({}, deps, { files: Object.assign({}, deps.files, { write }) }), bench.request());
+    expect(bench.done.splice(0)).toEqual(['timer 330', 'stop timer']);
+    await expectRefused(/was changed meanwhile, and stays/, SITE);
+  });
+
+  it('is not touched, where a file of theirs has a name like the copies beside it', async () => {
+    const own = ['turnstone.yaml.back', 'turnstone.yaml.tmp'];
+    for (const outcome of ['kept', 'returned'] as const) {
+      for (const name of own) await bench.put(`etc/turnstone/${name}`, 'of a person');
+      const before = await bench.inPlace();
+      const after = `${before}# ${outcome}\n`;
+      await bench.ask({ id: outcome, before: hashOf(before), hash: hashOf(after) }, after);
+      await bench.settle(outcome, { id: outcome });
+      expect(await bench.seen()).toMatchObject({ trial: undefined, result: { id: outcome, outcome } });
+      for (const name of own)
+        expect(await readFile(join(bench.root, 'etc/turnstone', name), 'utf8')).toBe('of a person');
+    }
+  });
+
+  it('is not touched, where a file that no trial made has the name of the way back: the change is refused', async () => {
+    await writeFile(bench.wayBack, 'of a person');
+    await bench.ask();
+    expect(await bench.seen()).toMatchObject({
+      inPlace: BEFORE,
+      trial: undefined,
+      result: { outcome: 'refused', reason: expect.stringContaining('is no file of a trial') },
+    });
+    expect(await readFile(bench.wayBack, 'utf8')).toBe('of a person');
+    expect(await bench.left()).toEqual(['.turnstone.yaml.before-trial']);
+    await rm(bench.wayBack);
+    await bench.ask();
+    expect((await bench.seen()).trial).toBe('one');
+  });
+
+  it('is not touched, where they have put it there during the trial', async () => {
+    await bench.ask();
+    await writeFile(bench.wayBack, 'of a person');
+    await bench.settle('returned');
+    expect(await bench.seen()).toMatchObject({ inPlace: BEFORE, trial: undefined });
+    expect(await readFile(bench.wayBack, 'utf8')).toBe('of a person');
+  });
+
+  it('takes nothing from a change that comes after one that was cut short', async () => {
+    const { changes } = await bench.ask();
+    await bench.settle('returned');
+    const at = changes.findIndex((change) => change.endsWith('configuration/state'));
+    await bench.ask({ id: 'cut' }, AFTER, { at, when: 'before' });
+    expect(await bench.left()).toContain('.turnstone.yaml.before-trial');
+    await writeFile(bench.file, SITE);
+    await bench.ask({ id: 'two', before: hashOf(SITE) });
+    expect(await bench.seen()).toMatchObject({ inPlace: AFTER, trial: 'two' });
   });
 });
 
@@ -357,22 +428,18 @@ describe('a trial', () => {
   });
 
   it('goes back by a rename, and by a copy where that way back is gone or damaged', async () => {
-    for (const [at, spoil] of [
-      () => {},
-      () => rm(`${bench.file}.back`),
-      () => writeFile(`${bench.file}.back`, 'x'),
-    ].entries()) {
+    for (const [at, spoil] of [() => {}, () => rm(bench.wayBack), () => writeFile(bench.wayBack, 'x')].entries()) {
       await bench.ask({ id: `try-${at}` });
       await spoil();
       const { changes } = await bench.settle('returned', { id: `try-${at}` });
       expect((await bench.seen()).inPlace).toBe(BEFORE);
-      expect(changes.includes('rename etc/turnstone/turnstone.yaml')).toBe(at === 0);
+      expect(changes.some((change) => change.startsWith('write etc/'))).toBe(at > 0);
     }
   });
 
   it('stays on where there is no whole file to go back to', async () => {
     await bench.ask();
-    await rm(`${bench.file}.back`);
+    await rm(bench.wayBack);
     await writeFile(bench.paths.before, 'torn');
     await expect(bench.settle('returned')).rejects.toMatchObject({ code: 'remote-config/no-way-back' });
     expect(await bench.seen()).toMatchObject({ inPlace: AFTER, trial: 'one' });
@@ -392,6 +459,47 @@ describe('a trial', () => {
       expect(await bench.historyText('0001.yaml')).toBe('on: site\n');
       expect(await bench.historyText('0001')).toContain('origin=site\noutcome=kept\n');
       expect(await bench.left()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['kept', []],
+    ['returned', ['reload']],
+  ] as const)('leaves an agent with the file of the site when it is to be %s: %j', async (outcome, told) => {
+    await bench.ask();
+    await writeFile(bench.file, 'on: site\n');
+    bench.done.length = 0;
+    await bench.settle(outcome);
+    expect(bench.done).toEqual([...told, 'stop timer']);
+  });
+
+  it('has an agent restarted with the file of the site where the change needed that', async () => {
+    await bench.ask({ needs: 'restart' });
+    await writeFile(bench.file, 'on: site\n');
+    bench.done.length = 0;
+    await bench.settle('returned');
+    expect(bench.done).toEqual(['restart', 'stop timer']);
+  });
+
+  it.each(['kept', 'returned'] as const)(
+    'puts the file before back where somebody has removed it, when it is to be %s',
+    async (outcome) => {
+      await bench.ask();
+      for (const isWayBack of [true, false]) {
+        if (!isWayBack) await bench.ask({ id: 'two' });
+        await rm(bench.file);
+        if (!isWayBack) await rm(bench.wayBack);
+        bench.done.length = 0;
+        await bench.settle(outcome, { id: isWayBack ? 'one' : 'two' });
+        expect(await bench.seen()).toMatchObject({
+          inPlace: BEFORE,
+          trial: undefined,
+          result: { outcome: 'returned', reason: 'the file was removed during the trial' },
+        });
+        expect(bench.done).toEqual(['reload', 'stop timer']);
+        expect(await modeOf(bench.file)).toBe('640');
+        expect(await bench.left()).toEqual([]);
+      }
     },
   );
 
