@@ -103,7 +103,7 @@ export function drawMutation(random: () => number, inPlace: Uint8Array, ground: 
     const [, name, change, effect] = patched;
     const patch = { base, ...change(draw) };
     const made = random() < 0.4 ? applyPatch(inPlace, patch) : undefined;
-    const isFile = made?.bytes !== undefined;
+    const isFile = made !== undefined && made.faults === undefined;
     return { name, effect, wanted: isFile ? { file: made.bytes, base } : { patch } };
   }
   const [, name, file] = WRITTEN.find(isDrawn) ?? (WRITTEN[0] as Written);

@@ -8,6 +8,8 @@ export interface Tally extends Record<Fate, number> {
   lost: number;
   /** Trials without an end before the next boot. */
   stuck: number;
+  /** Edits on site of a file on trial that does not reach the platform: they stay. */
+  heldOnSite: number;
   worlds: number;
   edited: number;
   readonly blows: Map<string, number>;
@@ -42,6 +44,7 @@ export async function sendMany(
     lockedOut: 0,
     lost: 0,
     stuck: 0,
+    heldOnSite: 0,
     worlds: 0,
     edited: 0,
     blows: new Map(),
@@ -51,6 +54,7 @@ export async function sendMany(
   for (let seed = fromSeed; tally.sent < count && performance.now() < untilMs; seed += 1) {
     const lived = await new World(seed, ground, { hasSafeStart }).live();
     tally.worlds += 1;
+    if (lived.heldOnSite) tally.heldOnSite += 1;
     if (lived.wasEdited) tally.edited += 1;
     if (lived.blow !== undefined) raise(tally.blows, lived.blow);
     for (const { name, fate } of lived.sent) {
@@ -86,6 +90,7 @@ export function tableOf(tally: Tally): string {
     ['locked out', String(tally.lockedOut)],
     ['lost', String(tally.lost)],
     ['stuck until the next boot', String(tally.stuck)],
+    ['held by an edit on site', String(tally.heldOnSite)],
     ['edited on site', String(edited)],
     ...[...blows].sort().map(([name, count]) => [name, String(count)] as const),
     ...[...byMutation]

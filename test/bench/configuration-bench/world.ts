@@ -64,10 +64,14 @@ export interface Lived {
   readonly wasEdited: boolean;
   /** Words for what is wrong. */
   readonly lockedOut: string | undefined;
+  /** A person on site has edited the file that was on trial, and kept what does not reach the platform. */
+  readonly heldOnSite: boolean;
   readonly lost: string | undefined;
   readonly stuck: string | undefined;
   /** Faults with which processes of root ended. */
   readonly faults: readonly string[];
+  /** What happened, in order, with the seconds of the world. */
+  readonly story: readonly string[];
 }
 
 interface Sending {
@@ -112,6 +116,8 @@ export class World {
   readonly #results = new Map<string, { readonly outcome: string; readonly hash: string; readonly reason: string }>();
   readonly #root = new Set<Life>();
   readonly #faults: string[] = [];
+  readonly #story: string[] = [];
+  readonly #beganAtMs: number;
   #agent: AgentModel | undefined;
   #jobs = Promise.resolve();
   #jobsLeft = 0;
@@ -122,12 +128,14 @@ export class World {
   #isArmed = false;
   #fallen: string | undefined;
   #edited: string | undefined;
+  #editedFrom: string | undefined;
   #cancelTimer = (): void => {};
   #ids = 0;
   #heardAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(seed: number, ground: Ground, options: { readonly hasSafeStart: boolean }) {
     this.#seed = seed;
+    this.#beganAtMs = this.clock.wallMs();
     this.ground = ground;
     const random = mulberry32(seed);
     // Neighbouring seeds begin alike.
@@ -172,15 +180,19 @@ export class World {
     const stuck = second < limitS ? undefined : 'a trial, or the agent, waits without an end';
     const endedAtMs = this.clock.wallMs();
     for (let passed = 0; passed < BACK_WITHIN_S; passed += QUIET_STEP_S) await this.#pass(QUIET_STEP_S);
+    const unheard = this.#heardAtMs > endedAtMs ? undefined : this.#whyUnheard();
+    const heldOnSite = unheard !== undefined && this.#isEditOfTrial();
     const lived: Lived = {
       seed: this.#seed,
       sent: this.#sendings.map((sending) => this.#fateOf(sending)),
       blow: this.#fallen,
       wasEdited: this.#edited !== undefined,
-      lockedOut: this.#heardAtMs > endedAtMs ? undefined : this.#whyUnheard(),
+      lockedOut: heldOnSite ? undefined : unheard,
+      heldOnSite,
       lost: this.#lost(),
       stuck,
       faults: this.#faults,
+      story: this.#story,
     };
     this.#agent?.end();
     for (const life of this.#root) life.end();
@@ -208,7 +220,9 @@ export class World {
     return `id-${this.#ids}`;
   }
 
-  tell(_state: ConfigurationState): void {}
+  tell({ state, reason = '' }: ConfigurationState): void {
+    this.#note(`the agent tells ${state} ${reason}`);
+  }
 
   hear(): void {
     this.#heardAtMs = this.clock.wallMs();
@@ -257,11 +271,13 @@ export class World {
     const mutation = drawMutation(this.#random, inPlace, this.ground);
     const sending: Sending = { mutation };
     this.#sendings.push(sending);
+    const { wanted } = mutation;
+    const what = 'file' in wanted ? `a file of ${wanted.file.length} bytes` : JSON.stringify(wanted.patch);
+    this.#note(`sent: ${mutation.name}, ${what}`);
     const agent = this.#agent;
     if (agent === undefined) return;
     const ids = this.#ids;
-    const origin = 'patch' in mutation.wanted ? 'patch' : 'package';
-    const taking = agent.remote.take(mutation.wanted, origin);
+    const taking = agent.remote.take(wanted, 'patch' in wanted ? 'patch' : 'package');
     const taken = await Promise.race([taking, agent.life.over]);
     if (this.#ids > ids) sending.id = `id-${this.#ids}`;
     // A kill came in the midst of it: root may have been asked all the same.
@@ -282,9 +298,11 @@ export class World {
 
   /** Somebody on site adds a line to the file, whatever it is now, and has it taken up. */
   #edit(): void {
+    this.#editedFrom = fileHash(this.memory.contentOf(CONFIG_FILE));
     const edited = Buffer.concat([this.memory.contentOf(CONFIG_FILE), Buffer.from(SITE_EDIT)]);
     this.memory.put(CONFIG_FILE, edited);
     this.#edited = fileHash(edited);
+    this.#note(`an edit on site at step ${this.#stepsDone}`);
     this.#enqueue(() => this.#reload());
   }
 
@@ -314,10 +332,12 @@ export class World {
     if (blow.when !== when || blow.step !== this.#stepsDone) return;
     if (blow.kind === 'power') {
       this.#fallen = 'power';
+      this.#note(`the power goes at step ${this.#stepsDone}, in ${life.name}`);
       this.#powerGoes();
       return;
     }
     this.#fallen = `kill ${life.name}`;
+    this.#note(`${this.#fallen} at step ${this.#stepsDone}`);
     if (this.#agent?.life === life) this.ended(this.#agent, 137);
     else life.end();
   }
@@ -338,6 +358,7 @@ export class World {
 
   #powerReturns(): void {
     this.#isDown = false;
+    this.#note('the power returns');
     this.clock.reboot({ bootId: `boot-${this.#boot}`, wallMs: this.clock.wallMs() + POWER_OFF_MS });
     this.isRouterOn = true;
     this.#enqueue(() => this.#start());
@@ -364,6 +385,7 @@ export class World {
     if (boot !== this.#boot) return;
     if (typeof started === 'number') await this.#stopped(started);
     else this.#agent = started;
+    this.#note(typeof started === 'number' ? `the agent ends with ${started}` : 'the agent has started');
   }
 
   async #stopped(status: number): Promise<void> {
@@ -437,12 +459,17 @@ export class World {
       startTimer: (seconds) =>
         act(() => {
           this.#cancelTimer();
+          this.#note(`the timer starts at step ${this.#stepsDone}`);
           this.#cancelTimer = clock.after(seconds * 1_000, () => {
             if (!this.#isDown) void this.#guard('trial-over');
           });
         }),
       stopTimer: () => act(() => this.#cancelTimer()),
-      renewAgent: (how) => act(() => this.#enqueue(() => (how === 'reload' ? this.#reload() : this.#restart()))),
+      renewAgent: (how) =>
+        act(() => {
+          this.#note(`root has the agent ${how}`);
+          this.#enqueue(() => (how === 'reload' ? this.#reload() : this.#restart()));
+        }),
       lockedChanges,
       isReleaseOnTrial: async () => false,
       clock,
@@ -485,7 +512,10 @@ export class World {
 
   async #noteResult(): Promise<void> {
     const result = await readConfigurationResult(updateFiles(this.memory), TRIAL_PATHS);
-    if (result !== undefined) this.#results.set(result.id, result);
+    if (result === undefined) return;
+    const { id, outcome, reason } = result;
+    if (this.#results.get(id)?.outcome !== outcome) this.#note(`root says ${id} ${outcome} ${reason}`);
+    this.#results.set(id, result);
   }
 
   #fateOf({ mutation: { name }, id, hash, refusal }: Sending): Sent {
@@ -509,6 +539,13 @@ export class World {
     return 'the edit on site is gone';
   }
 
+  /** True when the file in place is an edit of one that was on trial at that time. */
+  #isEditOfTrial(): boolean {
+    const sending = this.#sendings.find(({ hash }) => hash !== undefined && hash === this.#editedFrom);
+    const isInPlace = fileHash(this.memory.contentOf(CONFIG_FILE)) === this.#edited;
+    return isInPlace && sending !== undefined && this.#fateOf(sending).fate === 'replaced';
+  }
+
   #whyUnheard(): string {
     if (this.#agent === undefined) return 'the agent does not run';
     return this.isRouterOn ? 'the agent does not reach the platform' : 'the router is off';
@@ -521,6 +558,10 @@ export class World {
       this.#read.add(fileHash(one));
       await this.ground.read(one);
     }
+  }
+
+  #note(words: string): void {
+    this.#story.push(`${((this.clock.wallMs() - this.#beganAtMs) / 1_000).toFixed(3)} s: ${words.trimEnd()}`);
   }
 
   #number(from: number, to: number): number {
