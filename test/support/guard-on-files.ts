@@ -65,7 +65,10 @@ export async function takeGuardTurn(deps: GuardOnFilesDeps, turn: GuardTurn, exi
   await forget(deps, trial, keyValueLines(note));
 }
 
-async function putBack({ files, file, guardFolder }: GuardOnFilesDeps, { before }: ConfigurationTrial): Promise<boolean> {
+async function putBack(
+  { files, file, guardFolder }: GuardOnFilesDeps,
+  { before }: ConfigurationTrial,
+): Promise<boolean> {
   const back = await files.read(`${file}.back`, MAX_BYTES).catch(() => undefined);
   if (back !== undefined && sha256(back) === before) {
     await files.rename(`${file}.back`, file);
@@ -77,7 +80,11 @@ async function putBack({ files, file, guardFolder }: GuardOnFilesDeps, { before 
   return true;
 }
 
-async function forget({ files, file, guardFolder, stopTimer }: GuardOnFilesDeps, { number }: ConfigurationTrial, note: string) {
+async function forget(
+  { files, file, guardFolder, stopTimer }: GuardOnFilesDeps,
+  { number }: ConfigurationTrial,
+  note: string,
+) {
   const paths = trialPaths(guardFolder);
   const place = join(paths.history, number);
   // As in the script a line that fails ends nothing: the helper may end the same trial just now.

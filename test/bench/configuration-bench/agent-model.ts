@@ -53,6 +53,7 @@ export class AgentModel {
   #remote: RemoteConfig | undefined;
   #slots: Slots = EMPTY_SLOTS;
   #readings: ReadonlyMap<string, Reading> = new Map();
+  readonly #rulesSince = new Map<string, number>();
   #acknowledgedAtMs: number | undefined;
   /** Since when the platform has been reached without a break. */
   #reachesSinceMs: number | undefined;
@@ -161,7 +162,12 @@ export class AgentModel {
     for (const rule of this.#routerRules()) {
       const sensor = rule.when?.sensor;
       const isRead = sensor === undefined || this.#readAtMs(sensor) !== undefined;
-      if (isRead) this.#slot({ kind: 'read', rule: rule.name, holds: holds(rule), atMs: nowMs });
+      const version = JSON.stringify(rule);
+      const sinceMs = this.#rulesSince.get(version) ?? nowMs;
+      this.#rulesSince.set(version, sinceMs);
+      const isDue = nowMs - sinceMs >= (rule.when?.forMs ?? 0);
+      if (isRead && (isDue || !holds(rule)))
+        this.#slot({ kind: 'read', rule: rule.name, holds: holds(rule), atMs: nowMs });
     }
     this.#moveRouter();
     if (!this.#reaches()) {
@@ -269,7 +275,6 @@ export class AgentModel {
     const standsMs = this.#world.clock.monotonicMs() - reachesMs - STANDS_AFTER_MS;
     return standsMs >= 0 && reachesMs + Math.floor(standsMs / POLL_MS) * POLL_MS > sinceMs;
   }
-
 }
 
 function isThere(sensor: SensorConfig): boolean {

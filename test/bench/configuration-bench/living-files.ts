@@ -29,17 +29,17 @@ export class Life {
 
 /** Told of each change, before and after it; may end the process, or let it wait. */
 export interface Steps {
-  readonly before: (life: Life) => Promise<void>;
-  readonly after: (life: Life) => void;
+  readonly before: (life: Life) => void;
+  readonly after: (life: Life) => Promise<void>;
 }
 
 /** Carries out a change of a process, on the disk or elsewhere, unless it ends before. */
 export async function inLife<T>(life: Life, steps: Steps, act: () => Promise<T>): Promise<T> {
   await life.alive();
-  await steps.before(life);
+  steps.before(life);
   await life.alive();
   const result = await act();
-  steps.after(life);
+  await steps.after(life);
   await life.alive();
   return result;
 }

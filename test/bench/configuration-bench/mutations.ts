@@ -45,14 +45,18 @@ const routerOff = (when: object, otherwise: object = {}): Change => ({
 });
 
 const PATCHED: readonly Patched[] = [
-  [8, 'label', ({ number }) => ({ set: { label: `House ${number(1, 99)}` } })],
-  [8, 'period', ({ number }) => ({ set: { 'sensors.roof.period': `${number(2, 59)}s` } })],
-  [5, 'deadband', ({ number }) => ({ set: { 'sensors.board.keys.temperature.deadband': number(1, 20) / 10 } })],
+  [13, 'label', ({ number }) => ({ set: { label: `House ${number(1, 99)}` } })],
+  [13, 'period', ({ number }) => ({ set: { 'sensors.roof.period': `${number(2, 59)}s` } })],
+  [9, 'deadband', ({ number }) => ({ set: { 'sensors.board.keys.temperature.deadband': number(1, 20) / 10 } })],
   [3, 'log level', ({ one }) => ({ set: { 'log.level': one(['debug', 'warn', 'error']) } })],
-  [4, 'tighter limit', ({ number }) => ({ set: { 'actuators.pump.limits.maxOn': `${number(2, 9)}m` } })],
-  [4, 'new sensor', ({ number }) => ({ add: { sensors: [{ name: `host${number(1, 9)}`, kind: 'host', period: '20s' }] } })],
+  [7, 'tighter limit', ({ number }) => ({ set: { 'actuators.pump.limits.maxOn': `${number(2, 9)}m` } })],
+  [
+    7,
+    'new sensor',
+    ({ number }) => ({ add: { sensors: [{ name: `host${number(1, 9)}`, kind: 'host', period: '20s' }] } }),
+  ],
   [3, 'sensor removed', () => ({ remove: ['sensors.door'] })],
-  [3, 'restart', () => ({ set: { 'actuators.pump.telemetry': false } })],
+  [5, 'restart', () => ({ set: { 'actuators.pump.telemetry': false } })],
   [3, 'rule that never holds', ({ number }) => routerOff({ above: number(40, 90) })],
   [4, 'connect timeout', ({ number }) => ({ set: { 'platform.connectTimeout': `${number(3, 60)}s` } })],
   [2, 'free pin', () => ({ set: { 'actuators.pump.line': 'GPIO6' } })],
@@ -66,7 +70,11 @@ const PATCHED: readonly Patched[] = [
   [2, 'crash at a start', () => ({ set: { 'actuators.pump.telemetry': false } }), 'crashes'],
   [3, 'refused at a start', () => ({ set: { 'actuators.pump.telemetry': false } }), 'vanishes'],
   [2, 'refused at a reload', ({ number }) => ({ set: { label: `Gone ${number(1, 99)}` } }), 'vanishes'],
-  [6, 'wrong address', ({ one }) => ({ set: { 'platform.url': one(['https://iot.example.net', 'https://192.0.2.7']) } })],
+  [
+    6,
+    'wrong address',
+    ({ one }) => ({ set: { 'platform.url': one(['https://iot.example.net', 'https://192.0.2.7']) } }),
+  ],
   [5, 'wrong port', ({ number }) => ({ set: { 'platform.url': `https://iot.example.org:${number(1024, 9999)}` } })],
   [5, 'wrong token', ({ ground }) => ({ set: { 'platform.accessTokenFile': ground.path('other-token') } })],
   [5, 'wrong CA', ({ ground }) => ({ set: { 'platform.caFile': ground.path('other-ca.pem') } })],
@@ -80,24 +88,38 @@ const PATCHED: readonly Patched[] = [
 ];
 
 const WRITTEN: readonly Written[] = [
-  [12, 'typing error', (text, draw) => Buffer.from(mistyped(text, draw))],
+  [9, 'typing error', (text, draw) => Buffer.from(mistyped(text, draw))],
   [1, '16 MB', (text) => Buffer.concat([Buffer.from(text), Buffer.alloc(BIG_BYTES, '#')])],
-  [1, 'aliases', (text) => Buffer.from(`${text}templates: { a: &a { label: x } , b: [${'*a, '.repeat(ALIASES)}*a] }\n`)],
+  [
+    1,
+    'aliases',
+    (text) => Buffer.from(`${text}templates: { a: &a { label: x } , b: [${'*a, '.repeat(ALIASES)}*a] }\n`),
+  ],
   [1, 'no text', (_text, { number }) => Buffer.from(Uint8Array.from({ length: 200 }, () => number(0, 255)))],
 ];
 
 const TYPED = ' :-{}[]#"abc019.\n\t';
 const MAX_SLIPS = 3;
 
-export function drawMutation(random: () => number, inPlace: Uint8Array, ground: Ground): Mutation {
+/** Kept before it does anything: no trial sees it. */
+const LATE: readonly Patched[] = [
+  [20, 'router off, late', ({ number }) => routerOff({ above: number(-20, 15), for: '2m' })],
+];
+
+export function drawMutation(
+  random: () => number,
+  inPlace: Uint8Array,
+  { ground, hasLateRules }: { readonly ground: Ground; readonly hasLateRules: boolean },
+): Mutation {
   const number = (from: number, to: number): number => from + Math.floor(random() * (to - from + 1));
   const draw: Draw = { number, one: (items) => items[number(0, items.length - 1)] as (typeof items)[number], ground };
-  let left = random() * [...PATCHED, ...WRITTEN].reduce((sum, [weight]) => sum + weight, 0);
+  const patches = hasLateRules ? [...PATCHED, ...LATE] : PATCHED;
+  let left = random() * [...patches, ...WRITTEN].reduce((sum, [weight]) => sum + weight, 0);
   const isDrawn = ([weight]: Patched | Written): boolean => {
     left -= weight;
     return left < 0;
   };
-  const patched = PATCHED.find(isDrawn);
+  const patched = patches.find(isDrawn);
   const base = fileHash(inPlace);
   if (patched !== undefined) {
     const [, name, change, effect] = patched;

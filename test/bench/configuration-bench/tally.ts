@@ -1,6 +1,6 @@
 /** Many worlds, counted. */
 import type { Ground } from './ground.ts';
-import { type Fate, World } from './world.ts';
+import { type Fate, World, type WorldOptions } from './world.ts';
 
 export interface Tally extends Record<Fate, number> {
   sent: number;
@@ -25,14 +25,9 @@ const LEAST_RETURNED = 0.2;
 /** @param count files to send at least; with `minutes`, as many of them as that time allows. */
 export async function sendMany(
   ground: Ground,
-  options: {
-    readonly count: number;
-    readonly fromSeed: number;
-    readonly hasSafeStart: boolean;
-    readonly minutes?: number;
-  },
+  options: WorldOptions & { readonly count: number; readonly fromSeed: number; readonly minutes?: number },
 ): Promise<Tally> {
-  const { count, fromSeed, hasSafeStart, minutes = Number.POSITIVE_INFINITY } = options;
+  const { count, fromSeed, minutes = Number.POSITIVE_INFINITY } = options;
   const untilMs = performance.now() + minutes * 60_000;
   const tally: Tally = {
     sent: 0,
@@ -52,7 +47,7 @@ export async function sendMany(
     failures: [],
   };
   for (let seed = fromSeed; tally.sent < count && performance.now() < untilMs; seed += 1) {
-    const lived = await new World(seed, ground, { hasSafeStart }).live();
+    const lived = await new World(seed, ground, options).live();
     tally.worlds += 1;
     if (lived.heldOnSite) tally.heldOnSite += 1;
     if (lived.wasEdited) tally.edited += 1;

@@ -4,8 +4,9 @@
  *
  *   operators ─► agent (take, judge) ─► request ─► root (configure, settle) ─► file in place ─► agent ─► platform hears it, or not
  */
-import { ConfigError } from '../../../src/config/fields/config-fault.ts';
+
 import type { FileConfig } from '../../../src/config/config-file.ts';
+import { ConfigError } from '../../../src/config/fields/config-fault.ts';
 import type { ReadConfig } from '../../../src/config/read-config.ts';
 import { messageOf } from '../../../src/errors/agent-error.ts';
 import { REQUEST_NAME, releasePaths } from '../../../src/firmware/guard-state.ts';
@@ -74,6 +75,14 @@ export interface Lived {
   readonly story: readonly string[];
 }
 
+/** What no trial can mend, and what is left out of a usual run. */
+export interface WorldOptions {
+  /** False: the output of the router has no state for the start. */
+  readonly hasSafeStart: boolean;
+  /** True: some rules switch the router off after their file was kept. */
+  readonly hasLateRules: boolean;
+}
+
 interface Sending {
   readonly mutation: Mutation;
   id?: string;
@@ -102,6 +111,7 @@ export class World {
   readonly crashing = new Set<string>();
   readonly #vanishing = new Set<string>();
   readonly #seed: number;
+  readonly #hasLateRules: boolean;
   readonly #random: () => number;
   readonly #base: string;
   readonly #trialS: number;
@@ -133,10 +143,11 @@ export class World {
   #ids = 0;
   #heardAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(seed: number, ground: Ground, options: { readonly hasSafeStart: boolean }) {
+  constructor(seed: number, ground: Ground, options: WorldOptions) {
     this.#seed = seed;
     this.#beganAtMs = this.clock.wallMs();
     this.ground = ground;
+    this.#hasLateRules = options.hasLateRules;
     const random = mulberry32(seed);
     // Neighbouring seeds begin alike.
     for (let thrown = 0; thrown < 8; thrown += 1) random();
@@ -203,14 +214,14 @@ export class World {
   // The agent's side.
 
   readonly steps: Steps = {
-    before: async (life) => {
+    before: (life) => {
       if (this.#isArmed) this.#stepsDone += 1;
-      if (this.#root.has(life) && this.#diskMs > 0)
-        await this.clock.sleep(Math.ceil(this.#diskMs * this.#random()), never);
       this.#strike(life, 'before');
     },
-    after: (life) => {
+    after: async (life) => {
       this.#strike(life, 'after');
+      if (this.#root.has(life) && this.#diskMs > 0)
+        await this.clock.sleep(Math.ceil(this.#diskMs * this.#random()), never);
       if (this.#isArmed && this.#editAtStep === this.#stepsDone && this.#edited === undefined) this.#edit();
     },
   };
@@ -268,7 +279,7 @@ export class World {
 
   async #send(): Promise<void> {
     const inPlace = this.memory.contentOf(CONFIG_FILE);
-    const mutation = drawMutation(this.#random, inPlace, this.ground);
+    const mutation = drawMutation(this.#random, inPlace, { ground: this.ground, hasLateRules: this.#hasLateRules });
     const sending: Sending = { mutation };
     this.#sendings.push(sending);
     const { wanted } = mutation;
