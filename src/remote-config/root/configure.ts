@@ -166,6 +166,8 @@ async function replace(
   // On a disk that stood still for the whole trial the guard has ended it meanwhile.
   const trial = await readConfigurationTrial(deps.files, trialPaths(deps.guardFolder));
   if (trial?.id !== request.id) throw refusal('remote-config/over', 'the trial was over before it began');
+  if (sha256(await readInPlace(deps)) !== request.before)
+    throw refusal('remote-config/other-base', 'the file in place was changed on site just now');
   await replaceInPlace(deps, candidate, mode);
 }
 
