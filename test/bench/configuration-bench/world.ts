@@ -5,6 +5,7 @@
  *   operators ─► agent (take, judge) ─► request ─► root (configure, settle) ─► file in place ─► agent ─► platform hears it, or not
  */
 
+import { dirname } from 'node:path';
 import type { FileConfig } from '../../../src/config/config-file.ts';
 import { ConfigError } from '../../../src/config/fields/config-fault.ts';
 import type { ReadConfig } from '../../../src/config/read-config.ts';
@@ -222,7 +223,7 @@ export class World {
       this.#strike(life, 'after');
       if (this.#root.has(life) && this.#diskMs > 0)
         await this.clock.sleep(Math.ceil(this.#diskMs * this.#random()), never);
-      if (this.#isArmed && this.#editAtStep === this.#stepsDone && this.#edited === undefined) this.#edit();
+      if (this.#isArmed && this.#editAtStep === this.#stepsDone && this.#edited === undefined) await this.#edit();
     },
   };
 
@@ -273,7 +274,7 @@ export class World {
     const events: Event[] = [{ atS: 0, act: send }];
     if (this.#random() < 0.3) events.push({ atS: this.#number(0, this.#trialS + 60), act: send });
     if (this.#hasEdit && this.#editAtStep === undefined)
-      events.push({ atS: this.#number(0, this.#trialS + 10), act: async () => this.#edit() });
+      events.push({ atS: this.#number(0, this.#trialS + 10), act: () => this.#edit() });
     return events;
   }
 
@@ -308,7 +309,10 @@ export class World {
   }
 
   /** Somebody on site adds a line to the file, whatever it is now, and has it taken up. */
-  #edit(): void {
+  async #edit(): Promise<void> {
+    this.#edited = '';
+    // An editor syncs the folder: a rename that waited for it cannot come after the edit.
+    await this.memory.syncFolder(dirname(CONFIG_FILE));
     this.#editedFrom = fileHash(this.memory.contentOf(CONFIG_FILE));
     const edited = Buffer.concat([this.memory.contentOf(CONFIG_FILE), Buffer.from(SITE_EDIT)]);
     this.memory.put(CONFIG_FILE, edited);
