@@ -284,7 +284,8 @@ export class RemoteConfig {
     const { id, hash, origin, trialS, bootId } = trial;
     // The agent still runs the file of before: it is about to be reloaded or restarted.
     if (runningHash() === trial.before || bootId !== clock.bootId) return;
-    if (runningHash() !== hash) return this.#settle(id, 'kept', 'somebody has changed the file on site');
+    // Root keeps what somebody has put in place on site, whatever is said here; the file on trial is not the one that runs, and proves nothing.
+    if (runningHash() !== hash) return this.#settle(id, 'returned', 'the agent runs another file');
     if (this.#state?.state !== 'trying' || this.#state.hash !== hash) this.#tell({ state: 'trying', hash, origin });
     const terms = { beganAtMs: trial.beganAtMs, trialMs: trialS * 1_000, sensors: pending?.sensors ?? [] };
     const { faulty, ...seen } = observe(trial.beganAtMs);

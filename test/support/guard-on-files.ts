@@ -1,0 +1,98 @@
+/** The modelled boot guard on files: it decides as the model, and carries that out in the order of the real script, which may be cut at each step. */
+import { join } from 'node:path';
+import type { updateFiles } from '../../src/firmware/update-files.ts';
+import { replaceInPlace, sha256 } from '../../src/remote-config/root/file-in-place.ts';
+import {
+  type ConfigurationTrial,
+  readConfigurationResult,
+  readConfigurationTrial,
+  trialPaths,
+} from '../../src/remote-config/trial-state.ts';
+import { keyValueLines, parseKeyValueLines } from '../../src/store/key-value-lines.ts';
+import type { GuardTurn } from './config-trial-table.ts';
+import { type GuardedMachine, guardTurn } from './modelled-config-guard.ts';
+
+export interface GuardOnFilesDeps {
+  readonly files: ReturnType<typeof updateFiles>;
+  readonly guardFolder: string;
+  /** The configuration in place. */
+  readonly file: string;
+  readonly bootId: string;
+  readonly wallMs: () => number;
+  readonly restart: () => void;
+  readonly stopTimer: () => void;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+export async function takeGuardTurn(deps: GuardOnFilesDeps, turn: GuardTurn, exitStatus?: number): Promise<void> {
+  const { files, guardFolder, file, bootId, wallMs, restart } = deps;
+  const paths = trialPaths(guardFolder);
+  const trial = await readConfigurationTrial(files, paths);
+  if (trial === undefined) return;
+  const bytes = await files.read(file, MAX_BYTES).catch(() => undefined);
+  // It cannot be read now: that says nothing.
+  if (bytes === undefined) return;
+  const { id, hash, before, origin } = trial;
+  const inPlace = sha256(bytes);
+  const starts = Number(parseKeyValueLines(await files.read(paths.starts, MAX_BYTES)).count ?? 0);
+  const machine: GuardedMachine<string> = {
+    bootId,
+    inPlace,
+    trial: { id, file: hash, before, bootId: trial.bootId, origin, starts },
+    result: await readConfigurationResult(files, paths),
+    history: [],
+  };
+  const hadVerdict = machine.result?.id === id && machine.result.outcome === 'returned';
+  const restarts = guardTurn(machine, turn, exitStatus);
+  if (machine.trial !== undefined) {
+    if (machine.trial.starts !== starts) await files.write(paths.starts, `count=${machine.trial.starts}\n`);
+    return;
+  }
+  const [entry] = machine.history;
+  if (entry === undefined) return;
+  const { outcome, reason } = entry;
+  const note = { id, hash: entry.file, origin: entry.origin, outcome, reason, atMs: wallMs() };
+  const verdict = keyValueLines({ id, outcome, hash: entry.file, reason, atMs: note.atMs });
+  if (entry.origin === 'site') {
+    await files.write(paths.result, verdict);
+    await files.write(paths.trial, bytes, 0o640);
+  } else if (outcome === 'returned') {
+    if (!hadVerdict) await files.write(paths.result, verdict);
+    if (inPlace !== before && !(await putBack(deps, trial))) return;
+    if (restarts) restart();
+  }
+  await forget(deps, trial, keyValueLines(note));
+}
+
+async function putBack(
+  { files, file, guardFolder }: GuardOnFilesDeps,
+  { before }: ConfigurationTrial,
+): Promise<boolean> {
+  const back = await files.read(`${file}.back`, MAX_BYTES).catch(() => undefined);
+  if (back !== undefined && sha256(back) === before) {
+    await files.rename(`${file}.back`, file);
+    return true;
+  }
+  const kept = await files.read(trialPaths(guardFolder).before, MAX_BYTES).catch(() => undefined);
+  if (kept === undefined || sha256(kept) !== before) return false;
+  await replaceInPlace({ files, file }, kept, 0o640);
+  return true;
+}
+
+async function forget(
+  { files, file, guardFolder, stopTimer }: GuardOnFilesDeps,
+  { number }: ConfigurationTrial,
+  note: string,
+) {
+  const paths = trialPaths(guardFolder);
+  const place = join(paths.history, number);
+  // As in the script a line that fails ends nothing: the helper may end the same trial just now.
+  const failed = (): undefined => undefined;
+  if ((await files.list(paths.folder)).includes('trial'))
+    await files.rename(paths.trial, `${place}.yaml`).catch(failed);
+  await files.write(place, note).catch(failed);
+  for (const path of [paths.trial, `${file}.back`, paths.before, paths.resultBack, paths.starts, paths.state])
+    await files.remove(path).catch(failed);
+  stopTimer();
+}
