@@ -1,11 +1,12 @@
 /** Two hundred configurations sent to gateways in virtual time (`npm run bench:configuration` sends ten thousand), and the guard of that bench held to the real one's table. */
 import { describe, expect, it } from 'vitest';
 import { updateFiles } from '../../src/firmware/update-files.ts';
+import { backPath } from '../../src/remote-config/root/root-deps.ts';
 import { readConfigurationResult, readConfigurationTrial, trialPaths } from '../../src/remote-config/trial-state.ts';
 import { keyValueLines } from '../../src/store/key-value-lines.ts';
 import { Ground } from '../bench/configuration-bench/ground.ts';
 import { isGood, sendMany } from '../bench/configuration-bench/tally.ts';
-import { CONFIG_TRIAL_TABLE, type GuardTurn } from '../support/config-trial-table.ts';
+import { CONFIG_TRIAL_TABLE, type GuardTurn, type Renewal } from '../support/config-trial-table.ts';
 import { takeGuardTurn } from '../support/guard-on-files.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 import { hashOf } from '../support/root-config-bench.ts';
@@ -28,15 +29,15 @@ describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of the bench %s', (
     const paths = trialPaths(GUARD);
     const trial = { trialS: 300, needs: 'restart', origin: 'patch', number: '0001', beganAtMs: 1 };
     const both = { hash: hashOf('trial'), before: hashOf('before') };
-    memory.put(FILE, one.inPlace);
-    memory.put(`${FILE}.back`, 'before');
+    if (one.inPlace !== 'none') memory.put(FILE, one.inPlace);
+    memory.put(backPath({ file: FILE }), 'before');
     memory.put(paths.before, 'before');
     memory.put(paths.trial, 'trial');
     memory.put(paths.state, keyValueLines({ id: 'one', bootId: 'boot-1', ...both, ...trial }));
     const { verdict = 'trying' } = one;
     const reason = verdict === 'trying' ? '' : 'a verdict';
     memory.put(paths.result, keyValueLines({ id: 'one', outcome: verdict, hash: both.hash, reason }));
-    let restarts = 0;
+    const renewals: Renewal[] = [];
     for (const turn of one.turns) {
       const [word = '', status] = turn.split(' ');
       const deps = {
@@ -45,8 +46,9 @@ describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of the bench %s', (
         file: FILE,
         bootId: one.isOtherBoot === true ? 'boot-2' : 'boot-1',
         wallMs: () => 1,
-        restart: () => {
-          restarts += 1;
+        ended: one.hasRefused === true ? 78 : 0,
+        renew: (how: Renewal) => {
+          renewals.push(how);
         },
         stopTimer: () => {},
       };
@@ -64,7 +66,7 @@ describe.each(Object.entries(CONFIG_TRIAL_TABLE))('the guard of the bench %s', (
         note === undefined
           ? undefined
           : `${field('outcome')} ${field('origin')} ${memory.contentOf(`${paths.history}/0001.yaml`)}`,
-      restarts,
+      renewals,
     }).toEqual(one.ends);
   });
 });

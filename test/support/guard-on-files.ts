@@ -1,7 +1,8 @@
 /** The modelled boot guard on files: it decides as the model, and carries that out in the order of the real script, which may be cut at each step. */
 import { join } from 'node:path';
 import type { updateFiles } from '../../src/firmware/update-files.ts';
-import { replaceInPlace, sha256 } from '../../src/remote-config/root/file-in-place.ts';
+import { putBack, sha256 } from '../../src/remote-config/root/file-in-place.ts';
+import { backPath } from '../../src/remote-config/root/root-deps.ts';
 import {
   type ConfigurationTrial,
   readConfigurationResult,
@@ -9,7 +10,7 @@ import {
   trialPaths,
 } from '../../src/remote-config/trial-state.ts';
 import { keyValueLines, parseKeyValueLines } from '../../src/store/key-value-lines.ts';
-import type { GuardTurn } from './config-trial-table.ts';
+import type { GuardTurn, Renewal } from './config-trial-table.ts';
 import { type GuardedMachine, guardTurn } from './modelled-config-guard.ts';
 
 export interface GuardOnFilesDeps {
@@ -19,32 +20,36 @@ export interface GuardOnFilesDeps {
   readonly file: string;
   readonly bootId: string;
   readonly wallMs: () => number;
-  readonly restart: () => void;
+  /** Exit status of the agent's last end. */
+  readonly ended?: number;
+  readonly renew: (how: Renewal) => void;
   readonly stopTimer: () => void;
 }
 
 const MAX_BYTES = 1024 * 1024;
 
 export async function takeGuardTurn(deps: GuardOnFilesDeps, turn: GuardTurn, exitStatus?: number): Promise<void> {
-  const { files, guardFolder, file, bootId, wallMs, restart } = deps;
+  const { files, guardFolder, file, bootId, wallMs, ended, renew } = deps;
   const paths = trialPaths(guardFolder);
   const trial = await readConfigurationTrial(files, paths);
   if (trial === undefined) return;
-  const bytes = await files.read(file, MAX_BYTES).catch(() => undefined);
+  const unread = Symbol('unread');
+  const bytes = await files.read(file, MAX_BYTES).catch(() => unread);
   // It cannot be read now: that says nothing.
-  if (bytes === undefined) return;
+  if (typeof bytes === 'symbol') return;
   const { id, hash, before, origin } = trial;
-  const inPlace = sha256(bytes);
+  const inPlace = bytes === undefined ? undefined : sha256(bytes);
   const starts = Number(parseKeyValueLines(await files.read(paths.starts, MAX_BYTES)).count ?? 0);
   const machine: GuardedMachine<string> = {
     bootId,
     inPlace,
+    ...(ended !== undefined && { ended }),
     trial: { id, file: hash, before, bootId: trial.bootId, origin, starts },
     result: await readConfigurationResult(files, paths),
     history: [],
   };
   const hadVerdict = machine.result?.id === id && machine.result.outcome === 'returned';
-  const restarts = guardTurn(machine, turn, exitStatus);
+  const renewal = guardTurn(machine, turn, exitStatus);
   if (machine.trial !== undefined) {
     if (machine.trial.starts !== starts) await files.write(paths.starts, `count=${machine.trial.starts}\n`);
     return;
@@ -56,28 +61,25 @@ export async function takeGuardTurn(deps: GuardOnFilesDeps, turn: GuardTurn, exi
   const verdict = keyValueLines({ id, outcome, hash: entry.file, reason, atMs: note.atMs });
   if (entry.origin === 'site') {
     await files.write(paths.result, verdict);
-    await files.write(paths.trial, bytes, 0o640);
+    await files.write(paths.trial, bytes ?? '', 0o640);
   } else if (outcome === 'returned') {
     if (!hadVerdict) await files.write(paths.result, verdict);
-    if (inPlace !== before && !(await putBack(deps, trial))) return;
-    if (restarts) restart();
+    if (inPlace !== before && !(await isPutBack(deps, trial))) return;
+    if (renewal !== undefined) renew(renewal);
   }
   await forget(deps, trial, keyValueLines(note));
 }
 
-async function putBack(
+async function isPutBack(
   { files, file, guardFolder }: GuardOnFilesDeps,
   { before }: ConfigurationTrial,
 ): Promise<boolean> {
-  const back = await files.read(`${file}.back`, MAX_BYTES).catch(() => undefined);
-  if (back !== undefined && sha256(back) === before) {
-    await files.rename(`${file}.back`, file);
+  try {
+    await putBack({ files, file }, { before: trialPaths(guardFolder).before, hash: before, mode: 0o640 });
     return true;
+  } catch {
+    return false;
   }
-  const kept = await files.read(trialPaths(guardFolder).before, MAX_BYTES).catch(() => undefined);
-  if (kept === undefined || sha256(kept) !== before) return false;
-  await replaceInPlace({ files, file }, kept, 0o640);
-  return true;
 }
 
 async function forget(
@@ -92,7 +94,7 @@ async function forget(
   if ((await files.list(paths.folder)).includes('trial'))
     await files.rename(paths.trial, `${place}.yaml`).catch(failed);
   await files.write(place, note).catch(failed);
-  for (const path of [paths.trial, `${file}.back`, paths.before, paths.resultBack, paths.starts, paths.state])
+  for (const path of [paths.trial, backPath({ file }), paths.before, paths.resultBack, paths.starts, paths.state])
     await files.remove(path).catch(failed);
   stopTimer();
 }

@@ -137,7 +137,7 @@ async function forget(
 
 /**
  * Removes all that a trial over the file of hash `over` has laid; `state` last, so that a cut leaves nothing behind that nobody comes for.
- * What lies under the name of the way back and is another file is somebody's, and stays.
+ * Another file under the name of the way back is somebody's, and stays.
  */
 export async function removeTrialFiles(deps: RootConfigurationDeps, over: string): Promise<void> {
   const { trial, before, resultBack, starts, state } = trialPaths(deps.guardFolder);

@@ -434,7 +434,10 @@ export class World {
           file: CONFIG_FILE,
           bootId: this.clock.bootId,
           wallMs: () => this.clock.wallMs(),
-          restart: () => this.#enqueue(() => this.#restart()),
+          renew: (how) =>
+            this.#enqueue(async () =>
+              how === 'restart' || this.#agent !== undefined ? await this.#restart() : undefined,
+            ),
           stopTimer: () => this.#cancelTimer(),
         },
         turn,
