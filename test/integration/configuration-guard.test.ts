@@ -231,3 +231,128 @@ describe('the guard of a configuration', () => {
     await bench.remove();
   });
 });
+
+describe('a configuration that was kept', () => {
+  const NEXT = `${AFTER}# once more\n`;
+  const REASON = 'the agent refused it at a start after it was kept';
+
+  /** A machine on which a file was kept by root, or by the guard that finished what root began. */
+  async function kept(by: 'root' | 'guard' = 'root'): Promise<RootConfigBench> {
+    const bench = await stage(by === 'root' ? { inPlace: 'trial' } : { inPlace: 'trial', verdict: 'kept' });
+    await bench.setUptime(1_000);
+    if (by === 'root') await bench.settle('kept');
+    else await runGuard(bench.root, 'trial-over');
+    expect(await bench.seen()).toMatchObject({ inPlace: AFTER, trial: undefined, result: { outcome: 'kept' } });
+    return bench;
+  }
+
+  async function life(bench: RootConfigBench, seconds: number, status: string): Promise<void> {
+    const beganS = Number.parseInt(await readFile(join(bench.root, 'proc/uptime'), 'utf8'), 10);
+    await runGuard(bench.root, 'starting');
+    await bench.setUptime(beganS + seconds);
+    await runGuard(bench.root, 'stopped', status);
+  }
+
+  it.each(['root', 'guard'] as const)('by %s goes back, and starts, where its first start refuses it', async (by) => {
+    const bench = await kept(by);
+    await life(bench, 2, '78');
+    expect(await bench.seen()).toMatchObject({
+      inPlace: BEFORE,
+      result: { id: 'one', outcome: 'returned', hash: hashOf(AFTER), reason: REASON },
+    });
+    expect(((await stat(bench.file)).mode & 0o777).toString(8)).toBe('640');
+    expect(await bench.historyText('0001')).toContain(`outcome=returned\nreason=${REASON}\n`);
+    expect((await seenOn(bench)).renewals).toEqual(['restart']);
+    await life(bench, 2, '78');
+    expect((await bench.seen()).inPlace).toBe(BEFORE);
+    expect((await seenOn(bench)).renewals).toEqual(['restart']);
+    await bench.remove();
+  });
+
+  it('stays once it has run for ten minutes from a start, and not for less, or by a reload', async () => {
+    for (const [seconds, inPlace] of [
+      [600, AFTER],
+      [599, BEFORE],
+    ] as const) {
+      const bench = await kept();
+      await life(bench, seconds, '0');
+      await life(bench, 2, '78');
+      expect((await bench.seen()).inPlace).toBe(inPlace);
+      await bench.remove();
+    }
+    const reloaded = await kept();
+    await reloaded.setUptime(90_000);
+    await runGuard(reloaded.root, 'stopped', '0');
+    await life(reloaded, 2, '78');
+    expect((await reloaded.seen()).inPlace).toBe(BEFORE);
+    await reloaded.remove();
+  });
+
+  it('counts the start that it was tried by', async () => {
+    const bench = await stage({ inPlace: 'trial' });
+    await bench.setUptime(1_000);
+    await runGuard(bench.root, 'starting');
+    await bench.settle('kept');
+    await bench.setUptime(1_700);
+    await runGuard(bench.root, 'stopped', '0');
+    await life(bench, 2, '78');
+    expect((await bench.seen()).inPlace).toBe(AFTER);
+    await bench.remove();
+  });
+
+  it('stays where somebody has changed it since, or it ends otherwise, or a release is on trial', async () => {
+    const edited = await kept();
+    await writeFile(edited.file, SITE);
+    await life(edited, 2, '78');
+    expect((await edited.seen()).inPlace).toBe(SITE);
+    await edited.remove();
+    const bench = await kept();
+    await life(bench, 2, '1');
+    await bench.put('var/lib/turnstone-guard/trial', 'id=two\nversion=2.0.0\nprevious=1.0.0\n');
+    await life(bench, 2, '78');
+    expect((await bench.seen()).inPlace).toBe(AFTER);
+    await rm(join(bench.root, 'var/lib/turnstone-guard/trial'));
+    await life(bench, 2, '78');
+    expect((await bench.seen()).inPlace).toBe(BEFORE);
+    await bench.remove();
+  });
+
+  it('goes back past one that has not proved itself either', async () => {
+    const bench = await kept();
+    await bench.ask({ id: 'two', before: hashOf(AFTER), hash: hashOf(NEXT) }, NEXT);
+    await bench.settle('kept', { id: 'two' });
+    await life(bench, 2, '78');
+    expect(await bench.seen()).toMatchObject({ inPlace: BEFORE, result: { id: 'two', outcome: 'returned' } });
+    await bench.remove();
+  });
+
+  it('goes back to the one before, where that has proved itself', async () => {
+    const bench = await kept();
+    await life(bench, 600, '0');
+    await bench.ask({ id: 'two', before: hashOf(AFTER), hash: hashOf(NEXT) }, NEXT);
+    await bench.settle('kept', { id: 'two' });
+    await life(bench, 2, '78');
+    expect((await bench.seen()).inPlace).toBe(AFTER);
+    await bench.remove();
+  });
+
+  it('is one of the two, whole, wherever the guard is killed on its way back', { timeout: 120_000 }, async () => {
+    const faults: string[] = [];
+    const calm = await kept();
+    await guardAlone(calm.root, 'stopped', { DIE_AT: '0', EXIT_STATUS: '78' });
+    expect((await calm.seen()).inPlace).toBe(BEFORE);
+    const commands = (await readFile(join(calm.root, 'commands'), 'utf8')).trim().split('\n');
+    await calm.remove();
+    const check = async (at: number): Promise<void> => {
+      const bench = await kept();
+      await guardAlone(bench.root, 'stopped', { DIE_AT: String(at + 1), EXIT_STATUS: '78' });
+      if (![BEFORE, AFTER].includes(await bench.inPlace())) faults.push(`${at} ${commands[at]}: torn`);
+      await life(bench, 2, '78');
+      if ((await bench.inPlace()) !== BEFORE) faults.push(`${at} ${commands[at]}: not back`);
+      await bench.remove();
+    };
+    for (let index = 0; index < commands.length; index += AT_ONCE)
+      await Promise.all([0, 1, 2, 3].filter((one) => index + one < commands.length).map((one) => check(index + one)));
+    expect(faults).toEqual([]);
+  });
+});

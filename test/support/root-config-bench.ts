@@ -80,6 +80,11 @@ export class RootConfigBench {
     await this.put('proc/sys/kernel/random/boot_id', `${bootId}\n`);
   }
 
+  /** Seconds since the boot, as the guard reads them. */
+  async setUptime(seconds: number): Promise<void> {
+    await this.put('proc/uptime', `${seconds}.25 1.00\n`);
+  }
+
   deps(mortal?: MortalFiles): RootConfigurationDeps {
     const change = async (name: string): Promise<void> => {
       const act = async (): Promise<void> => void this.done.push(name);
@@ -160,11 +165,11 @@ export class RootConfigBench {
     };
   }
 
-  /** Names in the folders of root that a trial uses, but for result and history. */
+  /** Names in the folders of root that a trial uses, but for result, history, and what a kept file goes back to. */
   async left(): Promise<string[]> {
     const [own, beside] = [await readdir(this.paths.folder).catch(() => []), await readdir(dirname(this.file))];
     return [
-      ...own.filter((name) => !['result', 'history'].includes(name)),
+      ...own.filter((name) => !['result', 'history', 'last-good', 'probation'].includes(name)),
       ...beside.filter((name) => name !== 'turnstone.yaml'),
     ];
   }

@@ -18,6 +18,7 @@ import {
   trialPaths,
 } from '../trial-state.ts';
 import { hashOfWayBack, putBack, readIfInPlace, sha256 } from './file-in-place.ts';
+import { beginProbation } from './probation.ts';
 import { backPath, type RootConfigurationDeps, stagedPath } from './root-deps.ts';
 
 type Verdict = Pick<HistoryNote, 'outcome' | 'reason'>;
@@ -131,6 +132,7 @@ async function forget(
   } catch (error) {
     log.error({ id: trial.id, error: messageOf(error) }, 'the trial is missing in the history');
   }
+  if (note.outcome === 'kept' && note.origin !== 'site') await beginProbation(deps, paths, trial);
   await removeTrialFiles(deps, trial.before);
   await deps.stopTimer();
 }
