@@ -484,6 +484,7 @@ describe('a trial', () => {
   it.each(['kept', 'returned'] as const)(
     'puts the file before back where somebody has removed it, when it is to be %s',
     async (outcome) => {
+      await chmod(bench.file, 0o600);
       await bench.ask();
       for (const isWayBack of [true, false]) {
         if (!isWayBack) await bench.ask({ id: 'two' });
@@ -497,7 +498,7 @@ describe('a trial', () => {
           result: { outcome: 'returned', reason: 'the file was removed during the trial' },
         });
         expect(bench.done).toEqual(['reload', 'stop timer']);
-        expect(await modeOf(bench.file)).toBe('640');
+        expect(await modeOf(bench.file)).toBe('600');
         expect(await bench.left()).toEqual([]);
       }
     },
