@@ -6,7 +6,8 @@
  *                                             state, starts             while a trial is on
  *                                             result, result.back       the last outcome, and the one for a full disk
  *                                             history/NNNN.yaml, NNNN   the last ten that were tried
- *   /etc/turnstone/turnstone.yaml.back        the way back on a full disk: a rename takes no room
+ *                                             last-good, probation      while a kept file has not run for ten minutes from a start
+ *   /etc/turnstone/.turnstone.yaml.before-trial   the way back on a full disk: a rename takes no room
  */
 import { join } from 'node:path';
 import type { ConfigurationOrigin, ConfigureRequest } from '../firmware/guard-state.ts';
