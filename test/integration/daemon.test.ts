@@ -154,8 +154,12 @@ describe.concurrent('the daemon', () => {
     await rewrite(configWith('1s', 'outbox: { commitAge: 10m }'));
     agent.start();
     await until('the first readings', async () => ((await pointsOf('uptimeSeconds')) >= 3 ? true : undefined));
-    // The first of a run alone.
+    // The first of a run, and what an alarm has taken along.
     const before = await written();
+    const arrivedBefore = await pointsOf('uptimeSeconds');
+    await until('readings in memory', async () =>
+      (await pointsOf('uptimeSeconds')) >= arrivedBefore + 2 ? true : undefined,
+    );
     await platform.goAway();
     await until('the rest on the disk', async () => ((await written()) > before ? true : undefined));
   });
