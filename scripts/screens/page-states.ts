@@ -81,22 +81,24 @@ const brokenSeries: StatusServerDeps['series'] = async (query, signal) => {
   );
 };
 
+function warmColdRoom(nowMs: number): StatusView['alarms'][number] {
+  return {
+    sensor: 'coldRoom',
+    key: 'coldRoomTemperature',
+    unit: '°C',
+    name: 'tooWarm',
+    limit: 'above 5',
+    above: 5,
+    value: 7.2,
+    sinceMs: nowMs - 840_000,
+    moves: ['compressor'],
+  };
+}
+
 export const PAGE_STATES: Readonly<Record<string, View>> = {
   calm: siteView(() => ({})),
   alarm: siteView(({ nowMs }) => ({
-    alarms: [
-      {
-        sensor: 'coldRoom',
-        key: 'coldRoomTemperature',
-        unit: '°C',
-        name: 'tooWarm',
-        limit: 'above 5',
-        above: 5,
-        value: 7.2,
-        sinceMs: nowMs - 840_000,
-        moves: ['compressor'],
-      },
-    ],
+    alarms: [warmColdRoom(nowMs)],
   })),
   'no-contact': siteView(({ nowMs, platform, outbox }) => ({
     platform: {
@@ -158,19 +160,7 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
     ),
   })),
   'alarm-without-platform': siteView(({ nowMs, platform, outbox }) => ({
-    alarms: [
-      {
-        sensor: 'coldRoom',
-        key: 'coldRoomTemperature',
-        unit: '°C',
-        name: 'tooWarm',
-        limit: 'above 5',
-        above: 5,
-        value: 7.2,
-        sinceMs: nowMs - 840_000,
-        moves: ['compressor'],
-      },
-    ],
+    alarms: [warmColdRoom(nowMs)],
     platform: {
       ...platform,
       state: 'lost' as const,

@@ -148,9 +148,9 @@ function readingWithin(deps: RemoteConfigurationDeps, ms: number, changed: Agent
 function observe(deps: RemoteConfigurationDeps, sinceMs: number) {
   const { telemetry, actuators, link, polls, config, contact } = deps;
   const { upload, rpc, remoteConfiguration } = config();
-  // Where uploads are seldom an answer of the platform stands for one.
+  // Stands for an upload where these are seldom: any answer of the platform.
   const isSeldom = 2 * upload.intervalMs >= remoteConfiguration.trialMs;
-  // Where polls wait for their wakes none stands, and none is waited for.
+  // Counts as standing where polls wait for their wakes: none is waited for.
   const stands = (kind: 'commands' | 'attributes'): boolean =>
     link.wakes(kind) !== undefined || polls[kind].hasStoodSince(sinceMs);
   return {

@@ -120,7 +120,7 @@ function answerText(name: string, { difference, locked, faults }: ConfigurationA
   ].join('');
 }
 
-/** As `check-config` writes it, where the fault has a line. */
+/** Writes a fault as `check-config` does, where it has a line. */
 function faultText(name: string, { path, line, column, problem, expected }: CandidateFault): string {
   const place = line === undefined ? '' : `${name}:${line}:${column ?? 1}: `;
   return `${place}${path === '' ? '' : `${path}: `}${problem}, expected ${expected}`;

@@ -19,7 +19,7 @@ const LINE_EVERY_MS = 10_000;
 const RATE_OVER_MS = 10_000;
 /** Spacing of the amounts that the rate is made of, ms: with the span it bounds how many are kept. */
 const SAMPLE_EVERY_MS = 250;
-/** By then a rate tells something, ms. */
+/** Time after which a rate tells something, ms. */
 const TELL_LEFT_AFTER_MS = 3_000;
 /** Longest time that is told, ms. */
 const MAX_LEFT_MS = 24 * 3_600_000;

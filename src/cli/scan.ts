@@ -113,7 +113,7 @@ const ADVICE: Readonly<Record<BusOfRows, string>> = {
   'one-wire': 'check the data line and its pull-up resistor, and that the one-wire bus is enabled',
 };
 
-/** Those that a chip may have. */
+/** Number of addresses that a chip may have. */
 const I2C_ADDRESSES = 112;
 
 const ENABLE_I2C = 'enable it (on a Raspberry Pi: raspi-config, or dtparam=i2c_arm=on), and modprobe i2c-dev';

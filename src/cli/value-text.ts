@@ -32,7 +32,7 @@ export function shortAge(ms: number): string {
   return /^(?:\d+[a-z]+){1,2}/.exec(formatDuration(whole))?.[0] ?? '0s';
 }
 
-/** As `shortAge`, to be read within a sentence: `2 h 5 min`. */
+/** Age within a sentence, otherwise as `shortAge`: `2 h 5 min`. */
 export function spokenAge(ms: number): string {
   return shortAge(ms)
     .replace(/(\d)m(?!s)/g, '$1min')

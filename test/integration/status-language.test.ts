@@ -1,44 +1,31 @@
 /** The status page in German, and with names that run from right to left, in a real browser. */
-import type { Browser, BrowserContext, Locator } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Locator } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import type { Sentence } from '../../src/errors/sentence.ts';
 import { english, sentence, toldAs } from '../../src/names/sentences.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
-import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { browserSuite, missingBrowser, type WatchedPage } from '../support/browser.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
+import { browserOfSuite } from '../support/suite-browser.ts';
 
 const GREENHOUSE = 'البيت الزجاجي ٧';
 const ROOM = 'غرفة_التبريد';
 
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of the status page'), () => {
-  let browser: Browser;
-  let context: BrowserContext;
+  const browser = browserOfSuite();
   let bench: StatusBench;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  afterEach(async () => {
-    await context?.close();
-    await bench?.stop();
-  });
 
   async function open(
     locale: string,
     change: (view: StatusView) => Partial<StatusView> = () => ({}),
   ): Promise<WatchedPage> {
     bench = await StatusBench.open();
+    browser.closeLater(() => bench.stop());
     bench.view = (nowMs, wallMs) => {
       const view = workingView(nowMs, wallMs);
       return { ...view, ...change(view) };
     };
-    context = await browser.newContext({ locale, viewport: { width: 360, height: 740 } });
-    const watched = await WatchedPage.open(context);
+    const watched = await browser.open({ locale, viewport: { width: 360, height: 740 } });
     await watched.page.goto(bench.url);
     return watched;
   }
@@ -148,8 +135,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
 
   it('has the number pad for a PIN, and letters for one that has some', async () => {
     bench = await StatusBench.open({ pin: 'Öl-471199' });
-    context = await browser.newContext({ locale: 'de' });
-    const { page } = await WatchedPage.open(context);
+    browser.closeLater(() => bench.stop());
+    const { page } = await browser.open({ locale: 'de' });
     await page.goto(bench.url);
     const field = page.locator('#pin-input');
     await field.waitFor();

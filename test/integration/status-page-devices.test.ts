@@ -1,35 +1,20 @@
-/** The status page of a gateway with attached devices, in a real browser: groups, their states in words, and the search. */
-import type { Browser, BrowserContext } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type DeviceStatus, devicesSummary } from '../../src/status/shape/device-status.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { attachedDevice } from '../support/attached-device-status.ts';
-import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { browserSuite, missingBrowser, type WatchedPage } from '../support/browser.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
+import { browserOfSuite } from '../support/suite-browser.ts';
 
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page with attached devices'), () => {
-  let browser: Browser;
-  let context: BrowserContext;
+  const browser = browserOfSuite();
   let bench: StatusBench;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  afterEach(async () => {
-    await context?.close();
-    await bench?.stop();
-  });
 
   async function open(devices: (nowMs: number) => readonly DeviceStatus[], width = 1_200): Promise<WatchedPage> {
     bench = await StatusBench.open();
+    browser.closeLater(() => bench.stop());
     bench.view = (nowMs, wallMs) => withDevices(workingView(nowMs, wallMs), devices(nowMs));
-    context = await browser.newContext({ viewport: { width, height: 800 } });
-    const watched = await WatchedPage.open(context);
+    const watched = await browser.open({ viewport: { width, height: 800 } });
     await watched.page.goto(bench.url);
     await watched.page.getByRole('heading', { name: 'Attached devices' }).waitFor();
     return watched;

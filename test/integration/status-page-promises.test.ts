@@ -1,35 +1,22 @@
 /** The page in a browser against what it promises: releases, sessions that end, answers to a press. */
 import { readFile } from 'node:fs/promises';
-import type { Browser, BrowserContext } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { describe, expect, it } from 'vitest';
+import { browserSuite, missingBrowser, type WatchedPage } from '../support/browser.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
+import { browserOfSuite } from '../support/suite-browser.ts';
 
 const PIN = 'look-pin-3401';
 const SOON = { timeout: 10_000 };
 const PHONE = { width: 320, height: 640 };
 
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page promises'), () => {
-  let browser: Browser;
-  let context: BrowserContext;
+  const browser = browserOfSuite();
   let bench: StatusBench;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  afterEach(async () => {
-    await context?.close();
-    await bench?.stop();
-  });
 
   async function enter(): Promise<WatchedPage> {
     const state = { name: 'pump', value: true, desired: true };
     bench = await StatusBench.open({ pin: PIN }, undefined, { operations: new Map(), ask: async () => state });
+    browser.closeLater(() => bench.stop());
     const limits = { maxPulseMs: 60_000 } as never;
     bench.facts = {
       mayControl: true,
@@ -53,8 +40,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
         { name: 'fan', kind: 'pwm', value: 0, why: 'off', slots: [] },
       ],
     });
-    context = await browser.newContext({ viewport: PHONE });
-    const watched = await WatchedPage.open(context);
+    const watched = await browser.open({ viewport: PHONE });
     await watched.page.goto(bench.url);
     await watched.page.locator('#pin-input').fill(PIN);
     await watched.page.keyboard.press('Enter');

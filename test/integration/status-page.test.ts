@@ -1,35 +1,22 @@
 /** The status page in a real browser: every state it can be in, the PIN, an agent that goes away and comes back, many pages at once. */
-import type { Browser, BrowserContext } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { refusal } from '../../src/errors/agent-error.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import type { LocalDoor } from '../../src/operations/local-door.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
-import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { browserSuite, missingBrowser, WatchedPage } from '../support/browser.ts';
 import { relaySettings } from '../support/fake-actuator.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
+import { browserOfSuite } from '../support/suite-browser.ts';
 import { outputDoor } from '../support/told-outputs.ts';
 
 const PHONE = { width: 360, height: 740 };
 const FIRST_PAINT_MS = 1_000;
 
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'), () => {
-  let browser: Browser;
-  let context: BrowserContext;
+  const browser = browserOfSuite();
   let bench: StatusBench;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  afterEach(async () => {
-    await context?.close();
-    await bench?.stop();
-  });
 
   async function open(
     options: {
@@ -40,9 +27,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
   ): Promise<WatchedPage> {
     const { settings, view, operations, ...contextOptions } = options;
     bench = await StatusBench.open(settings, systemClock, operations);
+    browser.closeLater(() => bench.stop());
     if (view !== undefined) bench.view = view;
-    context = await browser.newContext(contextOptions);
-    const watched = await WatchedPage.open(context);
+    const watched = await browser.open(contextOptions);
     await watched.page.goto(bench.url);
     return watched;
   }
@@ -156,7 +143,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await unguarded.page.getByText(/turnstone claim shows its secret/).waitFor();
     expect(await unguarded.page.content()).not.toContain('ABCDE-FGHJK');
     expect(await unguarded.violations()).toEqual([]);
-    await context.close();
+    await unguarded.page.context().close();
     await bench.stop();
 
     const watched = await open({ settings: { pin: '471199' } });
@@ -204,7 +191,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await page.getByText('Working', { exact: true }).waitFor();
     await page.reload();
     await page.getByText('Working', { exact: true }).waitFor();
-    const [cookie] = await context.cookies();
+    const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
     await bench.stop();
     await bench.start();
@@ -222,7 +209,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await page.waitForFunction(() => localStorage.getItem('turnstone-last') !== null);
     await page.close();
     await bench.stop();
-    const later = await WatchedPage.open(context);
+    const later = await WatchedPage.open(page.context());
     await later.page.goto(bench.url);
     await later.page.getByText('No contact with the agent; trying again').waitFor();
     await later.page.getByText(/What is shown was so .* ago\./).waitFor();
@@ -236,6 +223,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
 
   it('is opened over TLS behind the warning, asks for the PIN, and tells the fingerprint; a browser that keeps no page keeps nothing', async () => {
     bench = await StatusBench.open({ page: 'lan', pin: '471199' });
+    browser.closeLater(() => bench.stop());
     bench.view = (nowMs, wallMs) => ({
       ...workingView(nowMs, wallMs),
       page: {
@@ -243,8 +231,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
         fingerprint: bench.fingerprint,
       },
     });
-    context = await browser.newContext({ ignoreHTTPSErrors: true });
-    const { page, faults } = await WatchedPage.open(context);
+    const { page, faults } = await browser.open({ ignoreHTTPSErrors: true });
     await page.addInitScript(
       "ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('', 'SecurityError'))",
     );
@@ -252,7 +239,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await page.locator('#pin-input').fill('471199');
     await page.getByRole('button', { name: 'Show the status' }).click();
     await page.getByText('Working', { exact: true }).waitFor();
-    const [cookie] = await context.cookies();
+    const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({
       name: '__Host-turnstone_session',
       secure: true,
@@ -577,7 +564,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
 
   it('is live in twenty tabs of one browser, which share one stream', async () => {
     const first = await open();
-    const tabs = [first, ...(await Promise.all(Array.from({ length: 19 }, () => WatchedPage.open(context))))];
+    const tabs = [
+      first,
+      ...(await Promise.all(Array.from({ length: 19 }, () => WatchedPage.open(first.page.context())))),
+    ];
     for (const tab of tabs.slice(1)) await tab.page.goto(bench.url);
     bench.view = changed(() => ({ deviceName: 'renamed' }));
     for (const { page } of tabs) await page.getByRole('heading', { name: 'renamed' }).waitFor();
@@ -587,9 +577,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
 
   it('is less than 120 kB as its sources are sent, which a release joins', async () => {
     bench = await StatusBench.open();
+    browser.closeLater(() => bench.stop());
     const sizes = new Map<string, number>();
-    context = await browser.newContext();
-    const page = await context.newPage();
+    const { page } = await browser.open();
     page.on('response', (response) => {
       // What is kept for times without contact comes from the browser's own cache.
       if (/\/$|\/page\//.test(new URL(response.url()).pathname))

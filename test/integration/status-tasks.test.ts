@@ -1,33 +1,20 @@
 /** Ten things that people come to the page for, each found with a few taps on a phone; the answers are those of the made-up greenhouse. */
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { browserSuite, missingBrowser } from '../support/browser.ts';
 import { GREENHOUSE_PIN, Greenhouse } from '../support/greenhouse.ts';
+import { browserOfSuite } from '../support/suite-browser.ts';
 
 const PHONE = { width: 390, height: 844 };
 
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person with a phone'), () => {
-  let browser: Browser;
-  let context: BrowserContext;
+  const browser = browserOfSuite();
   let site: Greenhouse;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  afterEach(async () => {
-    await context?.close();
-    await site?.bench.stop();
-  });
 
   async function open(): Promise<Page> {
     site = await Greenhouse.open();
-    context = await browser.newContext({ viewport: PHONE, hasTouch: true, locale: 'en-GB' });
-    const { page } = await WatchedPage.open(context);
+    browser.closeLater(() => site.bench.stop());
+    const { page } = await browser.open({ viewport: PHONE, hasTouch: true, locale: 'en-GB' });
     await page.goto(site.bench.url);
     await page.locator('#pin-input').fill(GREENHOUSE_PIN);
     await page.getByRole('button', { name: 'Show the status' }).tap();

@@ -1,40 +1,27 @@
 /** The page's timeline in a real browser, and its log over a lost contact. */
 import { readFile } from 'node:fs/promises';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import type { TimelineEvent } from '../../src/timeline/event.ts';
-import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { browserSuite, missingBrowser, type WatchedPage } from '../support/browser.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
+import { browserOfSuite } from '../support/suite-browser.ts';
 
 const DAY_MS = 86_400_000;
 
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), () => {
-  let browser: Browser;
-  let context: BrowserContext;
+  const browser = browserOfSuite();
   let bench: StatusBench;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-  });
-
-  afterEach(async () => {
-    await context?.close();
-    await bench?.stop();
-  });
 
   async function open(
     events: readonly TimelineEvent[],
     options: Parameters<Browser['newContext']>[0] = {},
   ): Promise<WatchedPage> {
     bench = await StatusBench.open();
+    browser.closeLater(() => bench.stop());
     bench.events = events;
     bench.view = (nowMs, wallMs) => ({ ...workingView(nowMs, wallMs), timelineSeq: bench.events.at(-1)?.seq ?? 0 });
-    context = await browser.newContext(options);
-    const watched = await WatchedPage.open(context);
+    const watched = await browser.open(options);
     await watched.page.goto(bench.url);
     await watched.page.getByText('Working', { exact: true }).waitFor();
     return watched;
