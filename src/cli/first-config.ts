@@ -24,6 +24,8 @@ export interface FirstConfig {
   readonly statusPage?: { readonly page: 'off' | 'loopback' | 'lan'; readonly pinFile?: string };
   /** A simulated board's socket instead of this machine's hardware. */
   readonly boardSocket?: string;
+  /** True lets it be changed from afar. */
+  readonly remoteConfiguration?: boolean;
   readonly found: FoundBoard;
   /** Each meter on a serial port is a device of its own on the platform. */
   readonly hasDevices?: boolean;
@@ -42,7 +44,7 @@ export function firstConfigText({ found, hasDevices = false, ...config }: FirstC
 version: 1
 platform:
   url: ${quoted(config.url)}
-${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}${statusLines(config)}${slotLines(slots)}sensors:
+${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}${statusLines(config)}${remoteLines(config)}${slotLines(slots)}sensors:
 ${sensors.join('\n')}
 # actuators:
 #   - { name: relay, kind: gpio-output, line: GPIO5, safe: { start: off, stop: off, crash: off } }
@@ -139,6 +141,10 @@ function statusLines({ statusPage }: Omit<FirstConfig, 'found'>): string {
   return statusPage === undefined
     ? ''
     : `status:\n  page: ${statusPage.page}\n${optionLine('  pinFile', statusPage.pinFile)}`;
+}
+
+function remoteLines({ remoteConfiguration = false }: Omit<FirstConfig, 'found'>): string {
+  return remoteConfiguration ? 'remoteConfiguration: { enabled: true }\n' : '';
 }
 
 function folderLines({ stateFolder, runFolder, boardSocket }: Omit<FirstConfig, 'found'>): string {

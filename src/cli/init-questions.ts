@@ -8,6 +8,7 @@ import { makeFolder } from '../host/files.ts';
 import { readIdentity } from '../host/identity.ts';
 import { type TriedPlatform, tryPlatform } from './ask-platform.ts';
 import type { InitCall } from './commands/init.ts';
+import type { Edge } from './edge.ts';
 import { usageError } from './exit-code.ts';
 import type { CredentialsChoice, FirstConfig } from './first-config.ts';
 import { printable } from './printer.ts';
@@ -51,7 +52,16 @@ export async function askForFirstConfig(told: Told, folder: string): Promise<Omi
   if (url === '') throw usageError('the address of the platform is missing', { nextStep: 'give it as --url' });
   const credentials = chosen(told) ?? (asks ? await questions.credentials(url) : unasked(told));
   const statusPage = await statusPageOf(told, asks ? questions : undefined);
-  return { url, credentials, caFile, statusPage, stateFolder, runFolder, boardSocket };
+  const remoteConfiguration = flags.remoteConfiguration === true || (asks && (await mayChangeFromAfar(edge)));
+  return { url, credentials, caFile, statusPage, stateFolder, runFolder, boardSocket, remoteConfiguration };
+}
+
+async function mayChangeFromAfar(edge: Edge): Promise<boolean> {
+  return /^y/i.test(
+    (
+      await edge.ask('May this configuration be changed from afar? Each change is tried, with a way back. [y/N] ')
+    ).trim(),
+  );
 }
 
 /** Credentials by the flags, a setting for the other half of provisioning; undefined when the flags name none. */

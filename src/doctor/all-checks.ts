@@ -6,6 +6,7 @@ import {
   configuration,
   configurationWarnings,
   cutRestore,
+  remoteConfiguration,
   secrets,
   stateFolder,
 } from './checks/configuration-checks.ts';
@@ -16,7 +17,15 @@ import { dns, proxy, reachable, route, tls, token } from './checks/network-check
 import { page } from './checks/page-check.ts';
 import { agent, alerts, firmware, link, lockout, outbox, unit, uploads, watchdog } from './checks/service-checks.ts';
 
-const CONFIGURATION = [cutRestore, configuration, configurationWarnings, stateFolder, secrets, configReadable];
+const CONFIGURATION = [
+  cutRestore,
+  configuration,
+  configurationWarnings,
+  stateFolder,
+  secrets,
+  configReadable,
+  remoteConfiguration,
+];
 const HARDWARE = [devices, permissions, sharedPorts, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];

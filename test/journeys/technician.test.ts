@@ -81,6 +81,8 @@ describe.skipIf(missingTerminal() !== undefined)('a technician', () => {
     await terminal.type(SECRET);
     await terminal.see(/^Device name/m, ANSWERS_WITHIN_MS);
     await terminal.type(NAME);
+    await terminal.see(/^May this configuration be changed from afar/m, ANSWERS_WITHIN_MS);
+    await terminal.type('');
     await terminal.see(/^read +mcp9808 +temperature 21 °C[\s\S]*^wrote[\s\S]*^> $/m, ANSWERS_WITHIN_MS);
     expect(await terminal.screen()).not.toMatch(new RegExp(`${KEY}|${SECRET}`));
 

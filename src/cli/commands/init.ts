@@ -38,6 +38,9 @@ const INIT_OPTIONS = {
   runFolder: valued('<folder>', 'where control sockets are'),
   page: choice('<where>', 'status page: off, loopback or lan; lan needs a PIN', PAGES),
   pinFile: valued('<file>', 'the status page’s PIN, in a file'),
+  remoteConfiguration: toggle(
+    'let this configuration be changed from afar and on the status page, each change on trial; otherwise it is asked',
+  ),
   simulate: valued('<socket>', 'look at a simulated board, and use it'),
   try: negation('try nothing: neither the platform, as on a machine without network, nor the sensors'),
   scan: negation('do not look at the buses'),

@@ -82,6 +82,16 @@ export const checkStatusPage: Check = ({ sections: { status } }) => {
   return isShort ? [finding(['status', 'pin'], 'too short:', `at least ${MIN_PIN_LENGTH} characters`)] : [];
 };
 
+/** Whoever takes an output out takes its limits and protecting rules with it. */
+export const checkRemoteConfiguration: Check = ({ sections: { remoteConfiguration } }) => {
+  const at = remoteConfiguration?.enabled === true ? remoteConfiguration.allow.indexOf('outputs') : -1;
+  if (at === -1) return [];
+  const problem = 'from afar an output can be taken out with its limits, and be put in again without them, by';
+  return [
+    finding(['remoteConfiguration', 'allow', at], problem, 'it only while outputs are changed', { warning: true }),
+  ];
+};
+
 /** Also when its file could not be read: that has been said already. */
 export function isGiven(section: object, secret: string): boolean {
   return ['', 'File', 'Credential'].some((source) => Object.hasOwn(section, `${secret}${source}`));

@@ -1,5 +1,5 @@
 /** Every check of a configuration that looks at nothing outside it, in the order in which their faults of one place are told. */
-import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './access.ts';
+import { checkPlatformAccess, checkProvisioning, checkRemoteConfiguration, checkStatusPage } from './access.ts';
 import { checkLimits, checkMethodValues, checkRuleValues, checkSafeStates } from './actuators.ts';
 import {
   checkActuatorTimes,
@@ -81,6 +81,7 @@ const ACCESS = [
   checkPlatformAccess,
   checkProvisioning,
   checkStatusPage,
+  checkRemoteConfiguration,
 ];
 
 const DEVICES = [

@@ -1,5 +1,6 @@
 /** Checks of the configuration, and of the folders and files that go with it. */
 import { join, resolve } from 'node:path';
+import { formatDuration } from '../../config/fields/quantity.ts';
 import { restorePlanPath } from '../../config/restore-plan-path.ts';
 import { check, configCheck, fault, good, may, unknown, warning } from './checkup.ts';
 
@@ -76,6 +77,28 @@ export const configReadable = check('config-readable', 'the service can read its
   const remedy = `chgrp ${serviceUser?.name} ${configFile} && chmod 640 ${configFile}`;
   return fault(`user ${serviceUser?.name} cannot read ${configFile}`, remedy);
 });
+
+/** Unit that puts a configuration on trial into place, and brings the one of before back. */
+const HELPER = 'turnstone-helper.path';
+
+export const remoteConfiguration = configCheck(
+  'remote-configuration',
+  'it is clear what may be changed from afar',
+  async ({ remoteConfiguration: { enabled, allow, trialMs } }, { machine }, signal) => {
+    if (!enabled) return good('nothing: remoteConfiguration.enabled is false');
+    const helper = await machine.unit(HELPER, signal);
+    if (helper === undefined) return unknown('systemd does not tell whether the helper of root is there');
+    if (helper.active !== 'active')
+      return warning(
+        `nothing, as ${HELPER} is not active: only root's helper changes the file`,
+        `systemctl enable --now ${HELPER}; where it is not installed, run install.sh of the release`,
+      );
+    const more = allow.length === 0 ? '' : `, and by remoteConfiguration.allow also ${allow.join(', ')}`;
+    return good(
+      `settings that guard neither people nor machines${more}; each change has ${formatDuration(trialMs)} to prove itself`,
+    );
+  },
+);
 
 export const cutRestore = check('restore', 'no restore was cut off', async ({ configFile, machine }) => {
   const plan = restorePlanPath(resolve(configFile));

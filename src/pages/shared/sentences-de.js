@@ -39,6 +39,7 @@ export const CHECKS = {
   'state-folder': 'in den Zustandsordner kann geschrieben werden',
   secrets: 'niemand sonst kann die Zugangsdaten lesen',
   'config-readable': 'der Dienst kann seine Konfiguration lesen',
+  'remote-configuration': 'es ist klar, was sich aus der Ferne ändern lässt',
   devices: 'alle Busse und Anschlüsse sind da',
   permissions: 'der Dienst darf alle Busse und Anschlüsse benutzen',
   'shared-ports': 'kein anderes Programm liest die seriellen Anschlüsse',

@@ -54,6 +54,7 @@ describe('turnstone init, asking', () => {
       'Access',
       'Access',
       'Access',
+      'May',
     ]);
     expect(err.split('\n').map((line) => line.trim())).toEqual([
       'expected a URL beginning with http:// or https://, without user, password, ? or #',
@@ -76,7 +77,7 @@ describe('turnstone init, asking', () => {
   });
 
   it('tries no token where the platform is not reached', async () => {
-    expect(await answering([NOBODY, 'y', 't', 'any-token'])).toMatchObject({ exitCode: EXIT.ok, asked: { length: 4 } });
+    expect(await answering([NOBODY, 'y', 't', 'any-token'])).toMatchObject({ exitCode: EXIT.ok, asked: { length: 5 } });
   });
 
   it.each([

@@ -141,11 +141,12 @@ describe('turnstone init', () => {
 
   it('asks a technician the few questions, and keeps what is secret out of the configuration', async () => {
     const { exitCode, asked, text, config } = await init(['--no-try'], {
-      answers: ['https://iot.example.org', '', 'the-key', 'the-secret', ''],
+      answers: ['https://iot.example.org', '', 'the-key', 'the-secret', '', 'y'],
     });
     expect(exitCode).toBe(EXIT.ok);
-    expect(asked).toHaveLength(5);
-    const { provisioning } = await config();
+    expect(asked).toHaveLength(6);
+    const { provisioning, remoteConfiguration } = await config();
+    expect(remoteConfiguration.enabled).toBe(true);
     expect(provisioning).toMatchObject({
       deviceName: 'gateway-{serial|mac}',
       deviceKeyFile: join(folder, 'etc/provision-key'),

@@ -261,6 +261,25 @@ const PLANTED: readonly Planted[] = [
     verdict: 'warning',
   },
   {
+    fault: 'an output that a change from afar can free of its limits',
+    check: 'configuration-warnings',
+    plant: () => add('remoteConfiguration: { enabled: true, allow: [platform, outputs] }\n'),
+    reason: /from afar an output can be taken out with its limits/,
+    remedy: /change it/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'changes from afar that no helper of root would carry out',
+    check: 'remote-configuration',
+    plant: () => {
+      add('remoteConfiguration: { enabled: true }\n');
+      gateway.unit = { ...gateway.unit, active: 'inactive' };
+    },
+    reason: /turnstone-helper.path is not active/,
+    remedy: /systemctl enable --now turnstone-helper.path/,
+    verdict: 'warning',
+  },
+  {
     fault: 'a state folder that is not there',
     check: 'state-folder',
     plant: () => rm(join(gateway.folder, 'state'), { recursive: true }),
@@ -882,6 +901,16 @@ describe('the doctor', () => {
     );
     agent({ page: undefined, nowMs: 29_000 });
     expect((await examine()).checks.find(({ id }) => id === 'page')).toBeUndefined();
+  });
+
+  it('says what may be changed from afar', async () => {
+    const verdict = async () => (await examine()).checks.find(({ id }) => id === 'remote-configuration');
+    expect(await verdict()).toMatchObject({ verdict: 'good', reason: expect.stringMatching(/^nothing:/) });
+    add('remoteConfiguration: { enabled: true, allow: [platform, programs], trial: 10m }\n');
+    expect(await verdict()).toMatchObject({
+      verdict: 'good',
+      reason: expect.stringMatching(/also platform, programs; each change has 10m to prove itself$/),
+    });
   });
 
   it('takes an agent that hangs for none that is gone, and leaves it the buses', async () => {
