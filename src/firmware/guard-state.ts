@@ -59,6 +59,8 @@ export interface SettleRequest {
   readonly id: string;
   readonly outcome: 'kept' | 'returned';
   readonly reason: string;
+  /** SHA-256 of a file that somebody has put in place on site and the agent cannot take: it is set aside. */
+  readonly refused?: string;
 }
 
 /** Where a configuration came from. */
@@ -131,9 +133,10 @@ function parseConfigure(id: string, fields: Fields, asked: Partial<AskedAt>): He
 }
 
 function parseSettle(id: string, fields: Fields, asked: Partial<AskedAt>): HelperRequest | undefined {
-  const { outcome, reason = '' } = fields;
+  const { outcome, reason = '', refused = '' } = fields;
   if (outcome !== 'kept' && outcome !== 'returned') return undefined;
-  return { request: 'settle', id, outcome, reason: oneLine(reason), ...asked };
+  const aside = HASH.test(refused) ? { refused } : {};
+  return { request: 'settle', id, outcome, reason: oneLine(reason), ...aside, ...asked };
 }
 
 function isOrigin(word: string): word is ConfigurationOrigin {

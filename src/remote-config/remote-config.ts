@@ -16,6 +16,7 @@ import type { Log } from '../host/log.ts';
 import type { StateFile } from '../store/state-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
 import type { Candidate, WantedConfiguration } from './candidate.ts';
+import { fileHash } from './file-hash.ts';
 import { judgeTrial, type SeenOnTrial } from './trial-judge.ts';
 import {
   CANDIDATE_NAME,
@@ -292,16 +293,28 @@ export class RemoteConfig {
     const newlyFaulty = faulty.filter(({ name }) => pending?.faulty.includes(name) !== true);
     const judged = judgeTrial(terms, { nowMs: clock.monotonicMs(), ...seen, faulty: newlyFaulty });
     if (judged.verdict === 'open') return;
+    const refused = await this.#refusedOnSite(trial);
+    if (refused !== undefined) return this.#settle(id, 'returned', refused.reason, refused.hash);
     await this.#settle(id, judged.verdict, judged.verdict === 'kept' ? '' : judged.reason);
   }
 
-  async #settle(id: string, outcome: 'kept' | 'returned', reason: string): Promise<void> {
+  /** Returns the file that somebody has put in place on site, where it has faults: it would not be taken up. */
+  async #refusedOnSite({ hash, before }: ConfigurationTrial): Promise<{ hash: string; reason: string } | undefined> {
+    const bytes = await this.#deps.readInPlace().catch(() => undefined);
+    const inPlace = bytes === undefined ? hash : fileHash(bytes);
+    if (bytes === undefined || inPlace === hash || inPlace === before) return undefined;
+    const { config, faults } = await this.#deps.check(bytes);
+    if (config !== undefined) return undefined;
+    return { hash: inPlace, reason: `the file was changed on site during the trial, and has ${faults.length} faults` };
+  }
+
+  async #settle(id: string, outcome: 'kept' | 'returned', reason: string, refused?: string): Promise<void> {
     const { clock, log, leaveRequest } = this.#deps;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#settledAtMs < SETTLE_AGAIN_MS) return;
     this.#settledAtMs = nowMs;
     log.info({ outcome, reason }, 'the trial of a configuration ends');
-    await leaveRequest({ request: 'settle', id, outcome, reason });
+    await leaveRequest({ request: 'settle', id, outcome, reason, ...(refused !== undefined && { refused }) });
   }
 
   #save(): void {

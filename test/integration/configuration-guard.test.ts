@@ -1,5 +1,5 @@
 /** The boot guard's part for configurations: the table of cases, by the script and by its model; and the script killed at every command. */
-import { readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -168,6 +168,16 @@ describe.each(KILLED)('the guard that %s', (name) => {
 });
 
 describe('the guard of a configuration', () => {
+  it('sets a file of the site aside that the agent refuses, whole, with its mode', async () => {
+    const bench = await stage({ inPlace: 'site' });
+    await chmod(bench.file, 0o640);
+    await runGuard(bench.root, 'stopped', '78');
+    expect((await bench.seen()).inPlace).toBe(BEFORE);
+    expect(await readFile(`${bench.file}.refused`, 'utf8')).toBe(SITE);
+    expect((await stat(`${bench.file}.refused`)).mode & 0o777).toBe(0o640);
+    await bench.remove();
+  });
+
   it('goes back on a disk that takes nothing but names', async () => {
     const bench = await stage({ inPlace: 'trial' });
     for (const name of ['dd', 'cp', 'cat']) await bench.put(`bin/${name}`, '#!/bin/sh\nexit 1\n', 0o755);

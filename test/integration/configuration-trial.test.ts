@@ -236,6 +236,20 @@ describe('a patch from afar', () => {
     expect(await bench.inPlace()).toBe(edited);
   });
 
+  it('ends in the file before with an edit on site that has faults, which is set aside', async () => {
+    observe = () => ({ ...well(), acknowledgedAtMs: undefined });
+    await remote.take({ patch: { base, set: { label: 'One' } } }, 'patch');
+    await pass(5);
+    await writeFile(bench.file, 'sensors: none\n');
+    await pass(5);
+    expect(await bench.inPlace()).toBe('sensors: none\n');
+    observe = well;
+    await pass(15);
+    expect(told.at(-1)).toMatchObject({ state: 'returned', reason: expect.stringMatching(/on site.* faults$/) });
+    expect(await bench.inPlace()).toBe(BEFORE);
+    expect(await readFile(`${bench.file}.refused`, 'utf8')).toBe('sensors: none\n');
+  });
+
   it('is judged by the process that comes after a restart, by the sensors of before', async () => {
     observe = () => ({ ...well(), readAtMs: new Map() });
     await remote.take({ patch: { base, set: { label: 'needs a restart' } } }, 'patch');

@@ -125,14 +125,28 @@ export const CONFIG_TRIAL_TABLE: Readonly<Record<string, ConfigTrialCase>> = {
     turns: ['trial-over'],
     ends: onSite('site'),
   },
-  'leaves it alone at a start, too': { inPlace: 'site', turns: ['starting'], ends: onSite('site') },
+  'leaves it alone at a start, and the trial on': {
+    inPlace: 'site',
+    turns: ['stopped', 'starting', 'stopped 1', 'starting'],
+    ends: on('site'),
+  },
   'leaves it alone after the machine went down': {
     inPlace: 'site',
     isOtherBoot: true,
     turns: ['starting'],
     ends: onSite('site'),
   },
-  'starts nothing when it is refused': { inPlace: 'site', turns: ['stopped 78'], ends: onSite('site') },
+  'goes back to the file before where the agent refuses it, and starts it': {
+    inPlace: 'site',
+    turns: ['stopped', 'starting', 'stopped 78'],
+    ends: returned('the file was changed on site during the trial, and the agent refuses it', 'restart'),
+  },
+  'finishes a way back that was cut before the refused file of the site was set aside': {
+    inPlace: 'site',
+    verdict: 'returned',
+    turns: ['trial-over'],
+    ends: returned('a verdict', 'try-restart'),
+  },
   'waits where the helper may be about to replace the file': {
     inPlace: 'before',
     turns: ['starting', 'stopped 1', 'starting', 'stopped 78', 'starting', 'starting', 'starting', 'tick'],

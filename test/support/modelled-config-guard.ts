@@ -53,7 +53,10 @@ export function guardTurn<File = FileName>(
   const verdict = machine.result?.id === trial.id ? machine.result : undefined;
   const isBefore = inPlace === trial.before;
   const isOtherBoot = machine.bootId !== trial.bootId;
-  if (inPlace !== undefined && ((!isBefore && inPlace !== trial.file) || (isBefore && verdict?.outcome === 'kept'))) {
+  const isRefused = verdict?.outcome === 'returned' || (turn === 'stopped' && exitStatus === 78);
+  const isSite = inPlace !== undefined && !isBefore && inPlace !== trial.file;
+  if (isSite && !isRefused && turn !== 'trial-over' && !isOtherBoot) return undefined;
+  if (inPlace !== undefined && ((isSite && !isRefused) || (isBefore && verdict?.outcome === 'kept'))) {
     end(machine, trial, {
       file: inPlace,
       origin: 'site',
@@ -62,7 +65,7 @@ export function guardTurn<File = FileName>(
     });
     return undefined;
   }
-  if (inPlace !== undefined && verdict?.outcome === 'kept') {
+  if (inPlace !== undefined && !isSite && verdict?.outcome === 'kept') {
     end(machine, trial, { file: trial.file, origin: trial.origin, outcome: 'kept', reason: verdict.reason });
     return undefined;
   }
@@ -71,7 +74,9 @@ export function guardTurn<File = FileName>(
       ? verdict.reason
       : inPlace === undefined
         ? 'the file was removed during the trial'
-        : reasonOf(trial, { turn, exitStatus, isOtherBoot, isBefore });
+        : isSite
+          ? 'the file was changed on site during the trial, and the agent refuses it'
+          : reasonOf(trial, { turn, exitStatus, isOtherBoot, isBefore });
   if (reason === undefined) return undefined;
   machine.inPlace = trial.before;
   end(machine, trial, { file: trial.file, origin: trial.origin, outcome: 'returned', reason });

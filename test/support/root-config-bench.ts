@@ -140,10 +140,21 @@ export class RootConfigBench {
 
   async settle(
     outcome: SettleRequest['outcome'],
-    { id = 'one', reason = 'because', death }: { id?: string; reason?: string; death?: Death } = {},
+    {
+      id = 'one',
+      reason = 'because',
+      refused,
+      death,
+    }: { id?: string; reason?: string; refused?: string; death?: Death } = {},
   ): Promise<MortalFiles> {
     const mortal = new MortalFiles(this.root, death);
-    await settle(this.deps(mortal), { request: 'settle', id, outcome, reason }).catch((error: unknown) => {
+    await settle(this.deps(mortal), {
+      request: 'settle',
+      id,
+      outcome,
+      reason,
+      ...(refused !== undefined && { refused }),
+    }).catch((error: unknown) => {
       if (!mortal.isDead) throw error;
     });
     return mortal;
@@ -170,7 +181,7 @@ export class RootConfigBench {
     const [own, beside] = [await readdir(this.paths.folder).catch(() => []), await readdir(dirname(this.file))];
     return [
       ...own.filter((name) => !['result', 'history', 'last-good', 'probation'].includes(name)),
-      ...beside.filter((name) => name !== 'turnstone.yaml'),
+      ...beside.filter((name) => !['turnstone.yaml', 'turnstone.yaml.refused'].includes(name)),
     ];
   }
 

@@ -21,7 +21,7 @@ import { hashOfWayBack, putBack, readIfInPlace, sha256 } from './file-in-place.t
 import { beginProbation } from './probation.ts';
 import { backPath, type RootConfigurationDeps, stagedPath } from './root-deps.ts';
 
-type Verdict = Pick<HistoryNote, 'outcome' | 'reason'>;
+type Verdict = Pick<HistoryNote, 'outcome' | 'reason'> & Pick<SettleRequest, 'refused'>;
 
 const ON_SITE = 'the file was changed on site during the trial, and stays';
 export const WENT_DOWN = 'the machine went down during the trial';
@@ -51,7 +51,8 @@ export async function endTrial(deps: RootConfigurationDeps, trial: Configuration
     const verdict = written?.id === trial.id && isVerdict(written) ? written : undefined;
     const isBefore = hash === trial.before;
     const isOnSite = (hash !== trial.hash && !isBefore) || (isBefore && verdict?.outcome === 'kept');
-    if (inPlace !== undefined && isOnSite) {
+    const isRefused = hash !== undefined && isOnSite && (verdict?.outcome === 'returned' || said.refused === hash);
+    if (inPlace !== undefined && isOnSite && !isRefused) {
       const wasKept = verdict?.outcome === 'kept' && verdict.hash === trial.hash;
       return endOnSite(deps, paths, trial, { inPlace, isRenewed: said.outcome === 'returned' && !wasKept });
     }
@@ -59,6 +60,7 @@ export async function endTrial(deps: RootConfigurationDeps, trial: Configuration
       hash === undefined && verdict?.outcome !== 'returned' ? REMOVED : (verdict ?? (isBefore ? NEVER_PLACED : said));
     const result = { id: trial.id, outcome, hash: trial.hash, reason, atMs: deps.clock.wallMs() };
     await writeVerdict(deps, paths, result);
+    if (isRefused) await deps.files.rename(deps.file, `${deps.file}.refused`);
     if (outcome === 'returned' && !isBefore)
       await putBack(deps, { before: paths.before, hash: trial.before, mode: owner?.mode ?? 0o640 });
     if (outcome === 'returned') await renewAgent(deps, trial.id, trial.needs);

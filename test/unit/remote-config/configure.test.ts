@@ -462,6 +462,27 @@ describe('a trial', () => {
     },
   );
 
+  it('goes back from a file of the site that the agent cannot take, and sets that aside', async () => {
+    await bench.ask();
+    await writeFile(bench.file, 'on: site\n');
+    bench.done.length = 0;
+    await bench.settle('returned', { refused: hashOf('on: site\n') });
+    expect(await bench.seen()).toMatchObject({
+      inPlace: BEFORE,
+      trial: undefined,
+      result: { outcome: 'returned', hash: hashOf(AFTER) },
+    });
+    expect(await readFile(`${bench.file}.refused`, 'utf8')).toBe('on: site\n');
+    expect(bench.done).toEqual(['reload', 'stop timer']);
+  });
+
+  it('leaves a file of the site that was saved once more since', async () => {
+    await bench.ask();
+    await writeFile(bench.file, 'on: site, again\n');
+    await bench.settle('returned', { refused: hashOf('on: site\n') });
+    expect(await bench.seen()).toMatchObject({ inPlace: 'on: site, again\n', result: { outcome: 'kept' } });
+  });
+
   it.each([
     ['kept', []],
     ['returned', ['reload']],
