@@ -47,6 +47,8 @@ export function liveSettings(config: AgentConfig): readonly LiveSetting[] {
 export function withLiveSetting(config: AgentConfig, key: string, value: JsonValue): LiveSettingResult {
   const place = placesOf(config).find((one) => one.key === key);
   if (place === undefined) return { fault: `${key} is no live setting` };
+  if (isGuarding(config, place.path))
+    return { fault: `${key}: a rule that protects goes by it: it is set on site alone` };
   const parsed = place.schema.safeParse(typeof value === 'bigint' ? Number(value) : value);
   if (!parsed.success) return { fault: `${key}: expected ${place.expected}` };
   const plain: unknown = parsed.data instanceof Quantity ? parsed.data.amount : parsed.data;
@@ -73,6 +75,26 @@ export function withLiveSettings(config: AgentConfig, settings: Iterable<readonl
 /** Returns the configuration without its live settings: a reload cannot change the rest at once. */
 export function withoutLiveSettings(config: AgentConfig): AgentConfig {
   return placesOf(config).reduce((rest, { path }) => replaced(rest, path, undefined) as AgentConfig, config);
+}
+
+/** True of a setting of a rule that protects, and of the times of a sensor that such a rule goes by: of any, where one goes by a derived value. */
+function isGuarding({ rules, sensors }: AgentConfig, [section, index, member]: ConfigPath): boolean {
+  const protecting = rules.filter(({ protect }) => protect);
+  if (section === 'rules') return protecting.some((rule) => rule === rules[Number(index)]);
+  // What is reported of a key says nothing to a rule.
+  if (section !== 'sensors' || member === 'keys') return false;
+  const names = new Set(protecting.flatMap(({ when, set }) => [...sensorsIn(when), ...sensorsIn(set.curve)]));
+  const goesByAll = sensors.some(({ name, kind }) => kind === 'derived' && names.has(name));
+  return goesByAll || names.has(sensors[Number(index)]?.name ?? '');
+}
+
+/** Every `sensor` of a condition or curve, however deep. */
+function sensorsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(sensorsIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) =>
+    key === 'sensor' && typeof member === 'string' ? [member] : sensorsIn(member),
+  );
 }
 
 function placesOf(config: AgentConfig): readonly Place[] {

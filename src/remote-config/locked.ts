@@ -46,7 +46,7 @@ const NEEDS: Readonly<Record<RemoteAllowance, string>> = {
 };
 
 /** Sections that change nothing of what is guarded here. */
-const FREE_SECTIONS: ReadonlySet<unknown> = new Set(['label', 'log', 'time', 'shutdown', 'outbox', 'upload']);
+const FREE_SECTIONS: ReadonlySet<unknown> = new Set(['label', 'log', 'shutdown', 'outbox', 'upload']);
 /** Members of `firmware` that say when and how fast, and not what is installed. */
 const FREE_OF_FIRMWARE: ReadonlySet<unknown> = new Set(['chunk', 'rateLimit', 'hours', 'downloadDeadline']);
 /** Members of an output that only show it. */
@@ -160,6 +160,8 @@ function judge(one: Difference, context: Context): LockedChange[] {
   const { path } = one;
   const [section, name] = path;
   if (FREE_SECTIONS.has(section)) return [];
+  // A rule's hours are as right as the clock.
+  if (section === 'time') return context.guards.any ? refused(path, ON_SITE) : [];
   switch (section) {
     case 'platform':
     case 'provisioning':
@@ -425,6 +427,8 @@ interface Guards {
   readonly unread: ReadonlySet<string>;
   /** A rule sets an output that nobody knows. */
   readonly everyOutput: boolean;
+  /** There is one, or nobody knows whether there is. */
+  readonly any: boolean;
 }
 
 function guardsIn(before: Tree): Guards {
@@ -450,6 +454,7 @@ function guardsIn(before: Tree): Guards {
     outputs: outputs(read),
     unread: outputs(read.filter(isUnread)),
     everyOutput: rules === undefined || read.some(({ output }) => output === undefined),
+    any: rules === undefined || read.length > 0,
   };
 }
 

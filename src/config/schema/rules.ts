@@ -10,7 +10,7 @@ export const ruleSchema = section({
   name: name(),
   /** Shown to people in place of the name. */
   label: label().optional(),
-  /** Can be switched by a shared attribute. */
+  /** Can be switched by a shared attribute, unless the rule protects. */
   enabled: z.boolean().meta(LIVE).default(true),
   /** Without it a curve applies always. */
   when: section({

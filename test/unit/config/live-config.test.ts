@@ -43,6 +43,31 @@ describe('the configuration in force', () => {
     expect(told.length).toBe(0);
   });
 
+  it('leaves rules that protect alone, and the times of the sensors that they go by', async () => {
+    const rules = (...lines: readonly string[]): string => `${SMALLEST}
+sensors:
+  - { name: roof, kind: host, period: 10s }
+  - { name: tank, kind: host, period: 10s, prefix: tank. }
+actuators: [{ name: pump, kind: gpio-output, line: GPIO5 }, { name: fan, kind: gpio-output, line: GPIO6 }]
+rules: [${lines.join(', ')}]
+`;
+    const hot =
+      '{ name: hot, when: { sensor: roof, key: temperature, above: 60 }, set: { actuator: fan, value: on }';
+    const idle =
+      '{ name: idle, when: { sensor: tank, key: tank.uptimeS, above: 5 }, set: { actuator: pump, value: on } }';
+    live = new LiveConfig(await configOf(rules(`${hot}, protect: true, sensorLost: on }`, idle)));
+    for (const [key, value] of [
+      ['rules.hot.enabled', false],
+      ['rules.hot.when.above', 90],
+      ['sensors.roof.period', '1h'],
+      ['sensors.roof.enabled', false],
+    ] as const)
+      expect(() => live.set(key, value), key).toThrow('set on site alone');
+    live.set('rules.idle.enabled', false);
+    live.set('sensors.tank.period', '1h');
+    expect(live.overrides).toMatchObject({ 'rules.idle.enabled': false, 'sensors.tank.period': 3_600_000 });
+  });
+
   it('goes back to the file when a setting is taken away, and shows only what is laid over it', () => {
     live.set(MAX, '20m');
     expect(live.overrides).toEqual({ [MAX]: 1_200_000 });

@@ -289,7 +289,7 @@ const CASES: readonly Case[] = [
   ['alarms', ['period: 10s }', 'period: 10s, keys: { temperature: { alarms: [{ above: 40 }] } } }'], []],
   ['the log', ['level: info', 'level: debug'], []],
   ['uploads', ['interval: 0s', 'interval: 10s'], []],
-  ['the clock', ['log:', 'time: { trust: always }\nlog:'], []],
+  ['the clock of a rule that protects', ['log:', 'time: { trust: always }\nlog:'], ['time.trust']],
   ['the label', ['Boiler house', 'Cellar'], []],
   // Other spellings of the same.
   ['10m in ms', ['maxOn: 10m', 'maxOn: 600000ms'], []],
@@ -322,6 +322,13 @@ describe('a change from afar', () => {
         before.replace(from, () => to),
       ).toSorted(),
     ).toEqual([...refused].sort());
+  });
+
+  it('leaves the clock of a protecting rule alone, and no other', () => {
+    const after = `${BEFORE}time: { trust: always }\n`;
+    expect(pathsOf(BEFORE, after)).toEqual(['time.trust']);
+    const free = (text: string): string => text.replace('protect: true, sensorLost: off', 'sensorLost: off');
+    expect(pathsOf(free(BEFORE), free(after))).toEqual([]);
   });
 
   it('has none that is locked when nothing differs', () => {
