@@ -121,9 +121,9 @@ function answerText(name: string, { difference, locked, faults }: ConfigurationA
 }
 
 /** Writes a fault as `check-config` does, where it has a line. */
-function faultText(name: string, { path, line, column, problem, expected }: CandidateFault): string {
+function faultText(name: string, { path, line, column, problem, expected, hint }: CandidateFault): string {
   const place = line === undefined ? '' : `${name}:${line}:${column ?? 1}: `;
-  return `${place}${path === '' ? '' : `${path}: `}${problem}, expected ${expected}`;
+  return `${place}${path === '' ? '' : `${path}: `}${problem}, expected ${expected}${hint === undefined ? '' : `; ${hint}`}`;
 }
 
 function nextText({ state, difference, needs }: ConfigurationAnswer): string {

@@ -22,6 +22,8 @@ export interface CandidateFault {
   readonly column?: number;
   readonly problem: string;
   readonly expected: string;
+  /** The remedy where it can be told. */
+  readonly hint?: string;
 }
 
 export interface Candidate {
@@ -63,12 +65,13 @@ export async function lookAtCandidate(
   const differs = before === undefined || after === undefined ? [] : difference(before, after);
   const locked = before === undefined || after === undefined ? [] : lockedChanges(before, after);
   const read = await check(bytes);
-  const faults = read.faults.slice(0, MAX_FAULTS).map(({ path, line, column, problem = 'wrong value', expected }) => ({
+  const faults = read.faults.slice(0, MAX_FAULTS).map(({ path, line, column, problem = 'wrong value', expected, hint }) => ({
     path,
     line,
     column,
     problem,
     expected,
+    ...(hint !== undefined && { hint }),
   }));
   return {
     base,

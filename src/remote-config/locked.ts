@@ -91,11 +91,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
 /** Options by which a serial line is asked, and the preset that may bring them. */
 const ASKING: readonly string[] = ['request', 'requestHex', 'preset'];
 /** Fixed attributes that would stand in place of what the agent tells by itself. */
-const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set([
-  ...OWN_CLIENT_KEYS,
-  'configurationState',
-  'configurationFileHash',
-]);
+const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set(OWN_CLIENT_KEYS);
 /** Kinds of outputs that run nothing; any other may, also one that the environment names. */
 const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write']);
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set(SENSOR_KINDS.map(({ kind }) => kind));

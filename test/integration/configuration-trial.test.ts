@@ -280,6 +280,12 @@ describe('a patch from afar', () => {
     expect(states().at(-1)).toBe('kept');
   });
 
+  it('is told its faults with line, column and remedy', async () => {
+    const file = Buffer.from(BEFORE.replace('period', 'perriod'));
+    const { faults } = await remote.take({ file }, 'patch', { check: true });
+    expect(faults).toMatchObject([{ path: 'sensors[0].perriod', line: 6, hint: 'did you mean "period"?' }]);
+  });
+
   it('tells nothing of the file where nobody may change it from afar', async () => {
     isEnabled = false;
     const taken = await remote.take({ file: Buffer.from('version: 1\n') }, 'patch', { check: true });

@@ -13,7 +13,7 @@ import { type Check, clientAttributeUses, desiredUses, type KeyUse, ownKey, stat
 /** Client attributes that the agent itself sends. */
 export const OWN_CLIENT_KEYS: readonly string[] = [
   ...['model', 'serial', 'mac', 'version', 'bootId', 'addresses', 'configHash', 'configFileHash', 'hostname'],
-  ...['actuatorFaults', 'effectiveSettings', 'sharedRefused', 'turnstoneOwner', 'units'],
+  ...['actuatorFaults', 'configurationState', 'effectiveSettings', 'sharedRefused', 'turnstoneOwner', 'units'],
 ];
 
 /** Rules for keys that the sensor does not have. */

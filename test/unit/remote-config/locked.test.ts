@@ -77,7 +77,7 @@ const CASES: readonly Case[] = [
   ['a section that nobody knows', ['status:', 'other: 1\nstatus:'], ['other']],
   ['live settings on', ['liveSettings: false', 'liveSettings: true'], ['attributes.liveSettings']],
   ['fixed attributes', ['place: roof', 'place: cellar'], []],
-  ...['units', 'configurationState', 'configHash', 'configFileHash', 'configurationFileHash', 'effectiveSettings'].map(
+  ...['units', 'configurationState', 'configHash', 'configFileHash', 'effectiveSettings'].map(
     (key): Case => [
       `what the agent tells of itself, ${key}`,
       ['place: roof', `place: roof, ${key}: { state: kept }`],
