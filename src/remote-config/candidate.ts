@@ -65,14 +65,16 @@ export async function lookAtCandidate(
   const differs = before === undefined || after === undefined ? [] : difference(before, after);
   const locked = before === undefined || after === undefined ? [] : lockedChanges(before, after);
   const read = await check(bytes);
-  const faults = read.faults.slice(0, MAX_FAULTS).map(({ path, line, column, problem = 'wrong value', expected, hint }) => ({
-    path,
-    line,
-    column,
-    problem,
-    expected,
-    ...(hint !== undefined && { hint }),
-  }));
+  const faults = read.faults
+    .slice(0, MAX_FAULTS)
+    .map(({ path, line, column, problem = 'wrong value', expected, hint }) => ({
+      path,
+      line,
+      column,
+      problem,
+      expected,
+      ...(hint !== undefined && { hint }),
+    }));
   return {
     base,
     hash,

@@ -151,6 +151,32 @@ function changedText(source: Uint8Array, changes: readonly Change[]): Patched {
   if (typeof decoded !== 'string' || !isMapping(tree))
     return { faults: [fault('base', 'is no configuration', 'a YAML file')] };
   const made = madeNames(source);
+  const atOnce = written({ decoded, tree, made, changes, isEachRead: false });
+  // What each change has reached is told by reading the text after each.
+  const { text, faults } = atOnce.isAsMeant ? atOnce : written({ decoded, tree, made, changes, isEachRead: true });
+  if (faults.length > 0) return { faults };
+  const faultsAfter = configurationFaults(text);
+  if (faultsAfter !== undefined) return { faults: faultsAfter };
+  const mark = source[0] === 0xef ? '\ufeff' : '';
+  return { bytes: Buffer.from(mark + text) };
+}
+
+interface Writing {
+  readonly decoded: string;
+  readonly tree: Tree;
+  readonly made: ReadonlyMap<string, string>;
+  readonly changes: readonly Change[];
+  readonly isEachRead: boolean;
+}
+
+interface Written {
+  readonly text: string;
+  readonly faults: readonly PatchFault[];
+  /** True where the text says what the changes mean. */
+  readonly isAsMeant: boolean;
+}
+
+function written({ decoded, tree, made, changes, isEachRead }: Writing): Written {
   const text = new YamlText(decoded);
   let wanted: Tree = unshared(tree) as Tree;
   const faults: PatchFault[] = [];
@@ -165,10 +191,12 @@ function changedText(source: Uint8Array, changes: readonly Change[]): Patched {
       if (change.how === 'set') text.set(change.path, change.value, order);
       else if (change.how === 'remove') text.remove(change.path);
       else text.add(change.path, change.value, order);
-      const reached = othersReached(text.text, meant);
-      // The text is spoilt for those that follow.
-      if (reached !== undefined)
-        return { faults: [...faults, fault(change.text, reached, 'a value that stands in the file by itself')] };
+      const reached = isEachRead ? othersReached(text.text, meant) : undefined;
+      if (reached !== undefined) {
+        faults.push(fault(change.text, reached, 'a value that stands in the file by itself'));
+        // The text is spoilt for those that follow.
+        break;
+      }
       wanted = meant;
     } catch (error) {
       if (!(error instanceof NoPlace)) throw error;
@@ -177,11 +205,8 @@ function changedText(source: Uint8Array, changes: readonly Change[]): Patched {
     }
     if (faults.length >= MAX_FAULTS) break;
   }
-  if (faults.length > 0) return { faults };
-  const faultsAfter = configurationFaults(text.text);
-  if (faultsAfter !== undefined) return { faults: faultsAfter };
-  const mark = source[0] === 0xef ? '\ufeff' : '';
-  return { bytes: Buffer.from(mark + text.text) };
+  const isAsMeant = isEachRead || (faults.length === 0 && othersReached(text.text, wanted) === undefined);
+  return { text: text.text, faults, isAsMeant };
 }
 
 /** Tells the changes of a text beside those that were meant; undefined when there are none. */

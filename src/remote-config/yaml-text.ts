@@ -54,6 +54,8 @@ export type KeyOrder = (path: MemberPath) => readonly string[];
 export class YamlText {
   #text: string;
   #document: Document.Parsed;
+  /** Values that are replaced once the text is read again, which takes a board its time. */
+  #replaced: readonly Splice[] = [];
   readonly #eol: string;
 
   constructor(text: string) {
@@ -63,12 +65,21 @@ export class YamlText {
   }
 
   get text(): string {
+    this.#writeReplaced();
     return this.#text;
   }
 
   /** Sets a member; what is missing of the way to it is made. @throws NoPlace. */
   set(path: MemberPath, value: unknown, order: KeyOrder): void {
-    const { place, depth } = this.#walk(path);
+    const found = this.#walk(path);
+    if (found.depth === path.length) {
+      const splice = this.#replacement(found.place, value);
+      if (!this.#replaced.some(({ from, to }) => splice.from <= to && from <= splice.to)) {
+        this.#replaced = [...this.#replaced, splice];
+        return;
+      }
+    }
+    const { place, depth } = this.#writeReplaced() ? this.#walk(path) : found;
     if (depth === path.length) {
       this.#splice(this.#replacement(place, value));
       return;
@@ -90,6 +101,7 @@ export class YamlText {
 
   /** @throws NoPlace. */
   remove(path: MemberPath): void {
+    this.#writeReplaced();
     const { place, depth } = this.#walk(path);
     if (depth < path.length) throw new NoPlace(depth + 1, 'is not there');
     this.#splice(this.#removal(place));
@@ -97,6 +109,7 @@ export class YamlText {
 
   /** Puts an item at the end of a list. @throws NoPlace. */
   add(path: MemberPath, item: unknown, order: KeyOrder): void {
+    this.#writeReplaced();
     const { place, depth } = this.#walk(path);
     if (depth < path.length || isEmpty(place.node)) {
       this.set(path, [item], order);
@@ -260,8 +273,22 @@ export class YamlText {
     return offset - (this.#text.lastIndexOf('\n', offset - 1) + 1);
   }
 
-  #splice({ from, to, text }: Splice): void {
-    this.#text = this.#text.slice(0, from) + text + this.#text.slice(to);
+  /** Returns true where the text is another by now. */
+  #writeReplaced(): boolean {
+    const splices = this.#replaced.toSorted((one, other) => other.from - one.from);
+    if (splices.length === 0) return false;
+    this.#replaced = [];
+    this.#write(splices);
+    return true;
+  }
+
+  #splice(splice: Splice): void {
+    this.#write([splice]);
+  }
+
+  /** @param splices the later place first. */
+  #write(splices: readonly Splice[]): void {
+    for (const { from, to, text } of splices) this.#text = this.#text.slice(0, from) + text + this.#text.slice(to);
     this.#document = documentOf(this.#text);
   }
 }

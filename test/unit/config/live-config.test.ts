@@ -51,8 +51,7 @@ sensors:
 actuators: [{ name: pump, kind: gpio-output, line: GPIO5 }, { name: fan, kind: gpio-output, line: GPIO6 }]
 rules: [${lines.join(', ')}]
 `;
-    const hot =
-      '{ name: hot, when: { sensor: roof, key: temperature, above: 60 }, set: { actuator: fan, value: on }';
+    const hot = '{ name: hot, when: { sensor: roof, key: temperature, above: 60 }, set: { actuator: fan, value: on }';
     const idle =
       '{ name: idle, when: { sensor: tank, key: tank.uptimeS, above: 5 }, set: { actuator: pump, value: on } }';
     live = new LiveConfig(await configOf(rules(`${hot}, protect: true, sensorLost: on }`, idle)));
