@@ -81,7 +81,7 @@ export function withoutLiveSettings(config: AgentConfig): AgentConfig {
 function isGuarding({ rules, sensors }: AgentConfig, [section, index, member]: ConfigPath): boolean {
   const protecting = rules.filter(({ protect }) => protect);
   if (section === 'rules') return protecting.some((rule) => rule === rules[Number(index)]);
-  // What is reported of a key says nothing to a rule.
+  // Reports of a key say nothing to a rule.
   if (section !== 'sensors' || member === 'keys') return false;
   const names = new Set(protecting.flatMap(({ when, set }) => [...sensorsIn(when), ...sensorsIn(set.curve)]));
   const goesByAll = sensors.some(({ name, kind }) => kind === 'derived' && names.has(name));

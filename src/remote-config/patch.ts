@@ -152,7 +152,7 @@ function changedText(source: Uint8Array, changes: readonly Change[]): Patched {
     return { faults: [fault('base', 'is no configuration', 'a YAML file')] };
   const made = madeNames(source);
   const atOnce = written({ decoded, tree, made, changes, isEachRead: false });
-  // What each change has reached is told by reading the text after each.
+  // Reading the text after each change tells which one has reached others.
   const { text, faults } = atOnce.isAsMeant ? atOnce : written({ decoded, tree, made, changes, isEachRead: true });
   if (faults.length > 0) return { faults };
   const faultsAfter = configurationFaults(text);
