@@ -38,6 +38,7 @@ import { createPollBeat } from '../platform/poll-beat.ts';
 import { PollWatch } from '../remote-config/poll-watch.ts';
 import type { RemoteConfig } from '../remote-config/remote-config.ts';
 import { tellConfiguration, toldAttribute } from '../remote-config/tell-configuration.ts';
+import { PartFinder } from '../scan/part-finder.ts';
 import type { AgentStatus, ToldStatus } from '../status/shape/agent-status.ts';
 import { sentSensors } from '../status/status-of.ts';
 import { sentCells } from '../telemetry/entry-digest.ts';
@@ -298,6 +299,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       readNow: (name: string, either: AbortSignal) => sampler.readNow(name, either),
       asSent: sentBy(current),
     },
+    parts: new PartFinder({
+      ports: hardware.ports,
+      clock,
+      files,
+      runProgram: machine.runProgram,
+      openHostMetrics: machine.openHostMetrics,
+      config: current,
+      configFile: deps.file.path,
+    }),
     alarms: telemetry,
     outbox: kept,
     deliveries: {

@@ -2,12 +2,12 @@
 
 import { formatDuration } from '../config/fields/quantity.ts';
 import { hasCode } from '../errors/agent-error.ts';
+import { printable } from '../names/printable.ts';
 import type { Answers } from '../operations/answers.ts';
 import { type JsonValue, stringifyJson } from '../values/json.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import type { ActuateCall, RpcCall } from './commands/status.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
-import { printable } from './printer.ts';
 import { outputText } from './value-text.ts';
 
 /** @throws CommandError with exit code 2 for a call that names no value, or one beside `--release` or `--why`. */

@@ -1,10 +1,11 @@
 /** Alarms that are on, for people and programs, and what a person at the device says of them. */
 
+import { printable } from '../names/printable.ts';
 import { nameText, shownText } from '../names/shown-text.ts';
 import type { AgentStatus, AlarmStatus } from '../status/shape/agent-status.ts';
 import type { AcknowledgeCall, AlarmsCall } from './commands/alarms.ts';
 import { CommandError } from './exit-code.ts';
-import { type Printer, printable } from './printer.ts';
+import type { Printer } from './printer.ts';
 import { shortAge } from './value-text.ts';
 
 /** Value of `--device` for the gateway itself. */

@@ -4,6 +4,7 @@ import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { agentVersion } from '../host/version.ts';
+import { printable } from '../names/printable.ts';
 import { PRIVATE_MODE } from '../store/durable-file.ts';
 import { reachAgent } from './agent-calls.ts';
 import { passphraseForNew } from './archive-file.ts';
@@ -12,7 +13,6 @@ import { CommandError, EXIT } from './exit-code.ts';
 import { CREDENTIALS_NAME, sealGateway } from './gateway-archive.ts';
 import { type GatheredGateway, gatherGateway } from './gather-gateway.ts';
 import { openOutboxFiles } from './outbox-files.ts';
-import { printable } from './printer.ts';
 import { amountsOf, withProgress } from './progress.ts';
 import { expectReplaceable, writeOutput } from './written-file.ts';
 

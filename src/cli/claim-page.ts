@@ -3,7 +3,8 @@ import { renderUnicodeCompact } from 'uqr';
 import { formatDuration } from '../config/fields/quantity.ts';
 import { claimText, type OpenClaim } from '../devices/claim-device.ts';
 import { systemClock } from '../host/clock.ts';
-import { printable, type Style } from './printer.ts';
+import { printable } from '../names/printable.ts';
+import type { Style } from './printer.ts';
 
 export function claimPage(claim: OpenClaim, withCode: boolean, { bold }: Style): string {
   const leftMs = Math.max(1_000, Math.round((claim.untilMs - systemClock.wallMs()) / 1_000) * 1_000);

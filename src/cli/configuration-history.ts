@@ -7,6 +7,7 @@ import { shownConfig } from '../config/shown-config.ts';
 import { readYaml } from '../config/yaml/yaml-source.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { readUserFile } from '../host/whole-file.ts';
+import { printable } from '../names/printable.ts';
 import { difference, fileHash } from '../remote-config/file-hash.ts';
 import type { ConfigurationsTold, ToldHistory } from '../remote-config/told-configurations.ts';
 import { configurationTree, type Tree } from '../remote-config/tree-differences.ts';
@@ -15,7 +16,7 @@ import { isJsonObject } from '../values/json.ts';
 import type { DiffCall, HistoryCall, RollBackCall, ShowCall } from './commands/configure.ts';
 import { tryFile } from './configure.ts';
 import { CommandError, EXIT } from './exit-code.ts';
-import { type Printer, printable } from './printer.ts';
+import type { Printer } from './printer.ts';
 
 const NUMBER_DIGITS = 4;
 /** Digits of a hash by which people tell files apart, as in the status. */

@@ -3,6 +3,7 @@ import { formatDuration } from '../config/fields/quantity.ts';
 import { MAX_REQUEST_LENGTH } from '../control-socket/control-protocol.ts';
 import { systemClock } from '../host/clock.ts';
 import { readUserFile } from '../host/whole-file.ts';
+import { printable } from '../names/printable.ts';
 import type { ConfigurationAnswer } from '../operations/configuration-operations.ts';
 import type { CandidateFault } from '../remote-config/candidate.ts';
 import type { ConfigurationsTold } from '../remote-config/told-configurations.ts';
@@ -11,7 +12,6 @@ import { type AgentCalls, reachAgent } from './agent-calls.ts';
 import type { ConfigureCall, TryCall } from './commands/configure.ts';
 import { CommandError, EXIT, interrupted, usageError } from './exit-code.ts';
 import { type Followed, followConfiguration } from './follow-configuration.ts';
-import { printable } from './printer.ts';
 import { withProgress } from './progress.ts';
 import { type Assigned, assignedValue, exactText, patchPath } from './wanted-configuration.ts';
 

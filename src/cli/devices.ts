@@ -3,6 +3,7 @@
 import { makeAccessToken } from '../devices/access-token.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemRandomBytes } from '../host/random.ts';
+import { printable } from '../names/printable.ts';
 import type { Answers, OperationName } from '../operations/answers.ts';
 import {
   type DeviceStatus,
@@ -17,7 +18,7 @@ import { claimPage } from './claim-page.ts';
 import type { ClaimCall, ListCall, RemoveCall, RenameCall, RotateCall, ShowCall } from './commands/devices.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
-import { type Printer, printable, type Style } from './printer.ts';
+import type { Printer, Style } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 import { shortAge } from './value-text.ts';
 

@@ -18,6 +18,7 @@ import { MachineFacts } from '../host/machine-facts.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { agentVersion } from '../host/version.ts';
 import { readWhole } from '../host/whole-file.ts';
+import { printable } from '../names/printable.ts';
 import { Contact } from '../platform/contact.ts';
 import { isSealed } from '../store/sealed-json.ts';
 import { askAgent } from './agent-calls.ts';
@@ -25,7 +26,7 @@ import { contactWith } from './ask-platform.ts';
 import type { DoctorCall } from './commands/doctor.ts';
 import type { Edge } from './edge.ts';
 import { EXIT, interrupted } from './exit-code.ts';
-import { printable, type Style } from './printer.ts';
+import type { Style } from './printer.ts';
 
 /** Runs the doctor, with a running agent's own status; none may run, or none that answers this user. @throws CommandError when it is interrupted. */
 export async function examine(

@@ -12,13 +12,14 @@ import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { systemClock } from '../host/clock.ts';
 import { type OpenFile, systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
+import { printable } from '../names/printable.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { InstallCall, RollbackCall, WaitingCall } from './commands/firmware.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
-import { type Printer, printable } from './printer.ts';
+import type { Printer } from './printer.ts';
 import { type Progress, sizes, withProgress } from './progress.ts';
 
 /** How often a waiting command looks; people see it as motion. */

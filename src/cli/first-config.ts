@@ -1,11 +1,13 @@
 /** The first configuration of a gateway, as a text that a technician can go on with: what was found is on, what it takes more for is shown. */
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { oneWireKind } from '../kinds/identify-chip.ts';
-import { definitionOf, SENSOR_KINDS, type SensorKind } from '../kinds/sensor-kinds.ts';
-import { printable } from './printer.ts';
-import type { FoundBoard, FoundChip } from './scan.ts';
-import type { HeardPort } from './scan-serial.ts';
-import type { LineSettings } from './serial-guesses.ts';
+import { SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
+import { printable } from '../names/printable.ts';
+import type { FoundBoard, FoundChip } from '../scan/find-chips.ts';
+import { FreeNames } from '../scan/free-names.ts';
+import type { HeardPort } from '../scan/listen.ts';
+import { chipSection, guessSection, lineFields, thermometerSection } from '../scan/sections.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 
 /** Where the device's way to the platform comes from; secrets are named, never held. */
 export type CredentialsChoice =
@@ -32,7 +34,7 @@ export interface FirstConfig {
 }
 
 export function firstConfigText({ found, hasDevices = false, ...config }: FirstConfig): string {
-  const names = new Names();
+  const names = new FreeNames();
   const slots: Slot[] = [];
   const sensors = [
     ...SENSOR_KINDS.flatMap(({ everywhere }) => (everywhere === undefined ? [] : [`  - ${everywhere}`])),
@@ -57,7 +59,7 @@ ${sensors.join('\n')}
 
 /** The line of a configuration that switches a chip on, without its keys; a comment where nobody knows what it is. */
 export function chipSnippet(chip: FoundChip): string {
-  return chipLine(chip, new Names(), { isShort: true }).trim();
+  return chipLine(chip, new FreeNames(), { isShort: true }).trim();
 }
 
 /** An entry of `devices:` for a meter that was found. */
@@ -82,37 +84,34 @@ const SERIAL_NUMBER = 'serialNumber';
  * Lines of a configuration for what hangs on a serial port; an example as a comment where nobody knows.
  * @param slots gets an entry for each meter, where each is to be a device of its own.
  */
-export function serialLines(
-  { path, stablePath = path, maker, guesses = [], heard }: HeardPort,
-  names: Names,
-  slots: Slot[] | undefined,
-): string {
+export function serialLines(port: HeardPort, names: FreeNames, slots: Slot[] | undefined): string {
+  const { path, stablePath = path, maker, guesses = [], heard } = port;
   const from = printable(maker === undefined ? path : `${path} (${maker})`);
-  const [port, shown] = [yamlText(stablePath), yamlText(path)];
   if (guesses.length === 0) {
     const { settings = { baudRate: 9_600, dataBits: 8, parity: 'none' }, what } = heard ?? {};
+    const example = { name: names.next('serial'), kind: 'serial-line', port: stablePath, ...lineFields(settings) };
     return `  # A serial port: ${from}. What hangs on it?${what === undefined ? '' : ` ${what}`}
-  # - { name: ${names.next('serial')}, kind: serial-line, port: ${port}${settingsField(settings)}, format: json }
-  # A device that only answers: turnstone scan modbus --port ${shown}, or turnstone scan serial --ask --port ${shown}`;
+  # - ${flowText({ ...example, format: 'json' })}
+  # A device that only answers: turnstone scan modbus --port ${yamlText(path)}, or turnstone scan serial --ask --port ${yamlText(path)}`;
   }
   return guesses
-    .map(({ name: called, options: { kind, ...options }, keys, possible, settings }) => {
-      const name = names.next(called);
-      slots?.push({ name, keys });
-      // A device's keys are its own.
-      const isTaken = slots === undefined && possible.map((key) => names.next(key) !== key).includes(true);
-      const own = slots === undefined ? {} : { device: name };
-      const fields = Object.entries({ ...own, ...(isTaken && { prefix: `${name}.` }), ...options }).map(
-        ([option, value]) => `, ${option}: ${value}`,
-      );
-      const speed = options.preset === undefined ? settingsField(settings) : '';
-      return `  # ${from} gives ${printable(keys.join(', '))}.\n  - { name: ${name}, kind: ${kind}, port: ${port}${speed}${fields.join('')} }`;
+    .map((guess) => {
+      const section = guessSection(port, guess, { names, isDevice: slots !== undefined });
+      slots?.push({ name: section.name, keys: guess.keys });
+      return `  # ${from} gives ${printable(guess.keys.join(', '))}.\n  - ${flowText(section)}`;
     })
     .join('\n');
 }
 
-function settingsField({ baudRate, dataBits, parity }: LineSettings): string {
-  return `, baudRate: ${baudRate}${dataBits === 8 ? '' : `, dataBits: ${dataBits}`}${parity === 'none' ? '' : `, parity: ${parity}`}`;
+/** An object in a flow of YAML. */
+export function flowText(value: JsonObject): string {
+  const fields = Object.entries(value).map(([name, member]) => `${name}: ${flowValue(member ?? null)}`);
+  return `{ ${fields.join(', ')} }`;
+}
+
+function flowValue(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(flowValue).join(', ')}]`;
+  return isJsonObject(value) ? flowText(value) : yamlText(String(value));
 }
 
 /** A text of others in a flow of YAML, in quotes where it needs them. */
@@ -153,49 +152,21 @@ function folderLines({ stateFolder, runFolder, boardSocket }: Omit<FirstConfig, 
   return `${optionLine('stateFolder', stateFolder)}${optionLine('runFolder', runFolder)}${board}`;
 }
 
-function chipLine({ bus, address, guess }: FoundChip, names: Names, { isShort = false } = {}): string {
-  const place = `bus: ${bus}, address: ${addressInWords(address)}`;
-  if (guess === undefined)
+function chipLine(chip: FoundChip, names: FreeNames, { isShort = false } = {}): string {
+  const { bus, address, guess } = chip;
+  const section = chipSection(chip, names, { hasKeys: !isShort });
+  if (section === undefined)
     return `  # Somebody answers at ${addressInWords(address)} on bus ${bus}, of an unknown kind; see i2c-register in turnstone.example.yaml.`;
-  const doubt = guess.isCertain ? '' : ' # by its address and registers; check what is printed on it';
-  const { scan } = definitionOf(guess.kind);
-  const name = names.next(guess.kind);
-  const options = scan?.options === undefined ? '' : `, ${scan.options((taken) => names.next(taken))}`;
-  return `  - { name: ${name}, kind: ${guess.kind}, ${place}${options}${isShort ? '' : keysField(guess.kind, names)} }${doubt}`;
+  const doubt = guess?.isCertain === true ? '' : ' # by its address and registers; check what is printed on it';
+  return `  - ${flowText({ ...section, address: addressInWords(address) })}${doubt}`;
 }
 
-function thermometerLine(id: string, names: Names): string {
+function thermometerLine(id: string, names: FreeNames): string {
   const kind = oneWireKind(id);
-  if (kind === undefined) return '';
-  return `  - { name: ${names.next('thermometer')}, kind: ${kind}, id: ${id}${keysField(kind, names)} }`;
-}
-
-/** The decimal places of each key, and a rename where an earlier sensor has it: temperature, temperature2 … */
-function keysField(kind: SensorKind, names: Names): string {
-  const { units = {}, digits = {} } = definitionOf(kind);
-  const rules = Object.keys(units).flatMap((key) => {
-    const unique = names.next(key);
-    const told = Object.entries({
-      ...(unique !== key && { rename: unique }),
-      ...(digits[key] !== undefined && { round: digits[key] }),
-    });
-    return told.length === 0 ? [] : [`${key}: { ${told.map(([option, value]) => `${option}: ${value}`).join(', ')} }`];
-  });
-  return rules.length === 0 ? '' : `, keys: { ${rules.join(', ')} }`;
+  return kind === undefined ? '' : `  - ${flowText(thermometerSection(id, kind, names))}`;
 }
 
 /** JSON's quotes are YAML's; a dollar is doubled so that no text is taken for a variable. */
 function quoted(text: string): string {
   return JSON.stringify(text.replaceAll('${', '$${'));
-}
-
-/** Numbers what is asked for again. */
-export class Names {
-  readonly #used = new Map<string, number>();
-
-  next(name: string): string {
-    const count = (this.#used.get(name) ?? 0) + 1;
-    this.#used.set(name, count);
-    return count === 1 ? name : `${name}${count}`;
-  }
 }

@@ -7,6 +7,7 @@ import { FORMER_QUEUE } from '../devices/former-queue.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
 import { systemRandomBytes } from '../host/random.ts';
+import { printable } from '../names/printable.ts';
 import type { Answers, OperationName } from '../operations/answers.ts';
 import type { PagePlace } from '../status/shape/agent-status.ts';
 import { PRIVATE_MODE, writeDurably } from '../store/durable-file.ts';
@@ -17,7 +18,6 @@ import type { Call } from './command.ts';
 import type { ClaimCall, ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
-import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 import { pageRows } from './status.ts';
 

@@ -6,12 +6,12 @@ import { deviceNameOf } from '../devices/device-name.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { makeFolder } from '../host/files.ts';
 import { readIdentity } from '../host/identity.ts';
+import { printable } from '../names/printable.ts';
 import { type TriedPlatform, tryPlatform } from './ask-platform.ts';
 import type { InitCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { usageError } from './exit-code.ts';
 import type { CredentialsChoice, FirstConfig } from './first-config.ts';
-import { printable } from './printer.ts';
 import { withProgress } from './progress.ts';
 import { writeOutput } from './written-file.ts';
 

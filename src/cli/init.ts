@@ -10,6 +10,10 @@ import { systemClock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import { makeFolder, systemFiles } from '../host/files.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
+import { thisHost } from '../host/machine.ts';
+import { type FoundBoard, scanBoard } from '../scan/find-chips.ts';
+import { listenOn } from '../scan/listen.ts';
+import { serialCandidates } from '../scan/serial-guesses.ts';
 import type { InitCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -18,9 +22,6 @@ import { askForFirstConfig } from './init-questions.ts';
 import { markSilent, type TriedSensor, trySensors } from './init-trial.ts';
 import type { Printer } from './printer.ts';
 import { amountsOf, withProgress } from './progress.ts';
-import { type FoundBoard, scanBoard } from './scan.ts';
-import { listenOn } from './scan-serial.ts';
-import { serialCandidates } from './serial-guesses.ts';
 import { isShippedExample } from './shipped-example.ts';
 import { expectReplaceable, WrittenFile } from './written-file.ts';
 
@@ -123,7 +124,7 @@ async function lookAround({ simulate, listen, out }: InitCall['flags'], edge: Ed
       const onProgress = (done: number): void =>
         progress.update((done * LISTEN_MS) / 1_000, MAX_LISTEN_MS / 1_000, amountsOf('s'));
       const hear = (within: AbortSignal) =>
-        listenOn(ports, found.serialPorts, { forMs: LISTEN_MS, candidates, onProgress }, within);
+        listenOn({ ...thisHost, ports }, found.serialPorts, { forMs: LISTEN_MS, candidates, onProgress }, within);
       return withinMs(systemClock, MAX_LISTEN_MS, hear, edge.signal);
     });
     edge.signal.throwIfAborted();

@@ -1,8 +1,9 @@
 /** The agent's log in words: a JSON line as time, level, message and fields; any other line as it is. */
 
 import { LOG_LEVELS, type LogLevel } from '../host/log.ts';
+import { printable } from '../names/printable.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../values/json.ts';
-import { PLAIN, printable, type Style } from './printer.ts';
+import { PLAIN, type Style } from './printer.ts';
 
 export interface LogLine {
   /** Absent of a line that does not say. */

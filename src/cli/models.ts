@@ -3,9 +3,10 @@ import { allModels } from '../config/models/find-models.ts';
 import { meantDevice } from '../config/models/meant-device.ts';
 import type { Model } from '../config/models/model-file.ts';
 import { A_PRESET, allPresets, type Preset } from '../config/models/preset-file.ts';
+import { printable } from '../names/printable.ts';
 import type { ModelsCall } from './commands/models.ts';
 import { EXIT, usageError } from './exit-code.ts';
-import { type Printer, printable } from './printer.ts';
+import type { Printer } from './printer.ts';
 
 export async function showModels({ args: { name }, flags: { config }, edge, print }: ModelsCall): Promise<void> {
   const { models, faults } = await allModels(config);

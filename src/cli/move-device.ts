@@ -3,13 +3,13 @@ import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCode } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
+import { printable } from '../names/printable.ts';
 import type { Answers, OperationName } from '../operations/answers.ts';
 import { writeDurably } from '../store/durable-file.ts';
 import type { JsonObject } from '../values/json.ts';
 import { passphraseForNew, readArchive } from './archive-file.ts';
 import type { MoveCall } from './commands/devices.ts';
 import { CommandError, usageError } from './exit-code.ts';
-import { printable } from './printer.ts';
 
 /** A key derivation on a small board. */
 const DEADLINE_MS = 60_000;

@@ -6,6 +6,7 @@ import { messageOf } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
+import { printable } from '../names/printable.ts';
 import {
   isMeant,
   type KeptRejected,
@@ -22,7 +23,7 @@ import type { Call } from './command.ts';
 import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { placeFolders } from './outbox-files.ts';
-import { type Printer, printable } from './printer.ts';
+import type { Printer } from './printer.ts';
 import { amountsOf, withProgress } from './progress.ts';
 import { checkRange } from './range-words.ts';
 import { parseRange } from './report-range.ts';

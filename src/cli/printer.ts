@@ -1,6 +1,7 @@
 /** Prints what a command found: for programs as JSON, for people as text in columns, coloured on a terminal only (and see no-color.org). */
 
 import { styleText } from 'node:util';
+import { printable } from '../names/printable.ts';
 import { type JsonValue, stringifyJson } from '../values/json.ts';
 import type { Edge, Output } from './edge.ts';
 import { CommandError, EXIT, type ExitCode } from './exit-code.ts';
@@ -85,11 +86,6 @@ function columns(rows: readonly (readonly string[])[], width: number, indent: st
     )
     .map((line) => `${cutText(line, width)}\n`)
     .join('');
-}
-
-/** Removes from a text from elsewhere all that could control a terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' || character === '\t' ? ' ' : '�'));
 }
 
 function styleOf(isWanted: boolean): Style {

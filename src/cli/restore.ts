@@ -12,6 +12,7 @@ import { type Files, systemFiles } from '../host/files.ts';
 import { isOtherBoard, readIdentity } from '../host/identity.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
 import { readWhole } from '../host/whole-file.ts';
+import { printable } from '../names/printable.ts';
 import { PRIVATE_MODE } from '../store/durable-file.ts';
 import { readArchive } from './archive-file.ts';
 import { asOwnerOf } from './as-owner.ts';
@@ -24,7 +25,6 @@ import {
   isCredentials,
   openGateway,
 } from './gateway-archive.ts';
-import { printable } from './printer.ts';
 import { amountsOf, type Progress, withProgress } from './progress.ts';
 import {
   commitRestore,

@@ -18,9 +18,9 @@ import { actAsOwnerOf, actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
+import { printable } from '../names/printable.ts';
 import type { SafeStatesCall } from './commands/run.ts';
 import { CommandError } from './exit-code.ts';
-import { printable } from './printer.ts';
 import { outputText } from './value-text.ts';
 
 /** Below the time that the hook itself has. */

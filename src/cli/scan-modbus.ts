@@ -1,45 +1,26 @@
-/**
- * `turnstone scan modbus`: tries speeds, parities and unit numbers, and shows who answers. Units are only read, by functions 1 to 4, 17 and 43, and
- * after a lost answer asked to send a number back (8).
- */
+/** `turnstone scan modbus`: tries speeds, parities and unit numbers, and shows who answers. */
 import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { allModels } from '../config/models/find-models.ts';
 import { type ReadConfig, readConfig } from '../config/read-config.ts';
 import type { ActuatorConfig, HardwareConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { hasCode, messageOf } from '../errors/agent-error.ts';
-import type { ModbusConnection, ModbusIdentity, ModbusLink } from '../hardware/modbus-port.ts';
+import type { ModbusConnection, ModbusLink } from '../hardware/modbus-port.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import { type Clock, systemClock } from '../host/clock.ts';
+import { printable } from '../names/printable.ts';
+import { type FoundUnit, lookAtUnit, searchUnits, USUAL_UNITS } from '../scan/modbus-units.ts';
+import { unitPlace } from '../scan/sections.ts';
 import { reachAgent } from './agent-calls.ts';
 import type { ScanCall } from './commands/init.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
-import { slotLines, yamlText } from './first-config.ts';
-import { likelyModels, type ModelGuess } from './modbus-models.ts';
-import { printable } from './printer.ts';
+import { flowText, slotLines } from './first-config.ts';
 import { amountsOf, withProgress } from './progress.ts';
 
-/** Looking for the models of one unit ends after this long; some are silent instead of refusing. */
-const MAX_UNIT_MS = 60_000;
-/** The same for all units. */
+/** Looking for the models of all units ends after this long. */
 const MAX_LOOK_MS = 300_000;
 const STOP_AGENT =
   'the agent runs here: stop it for the scan (systemctl stop turnstone), and start it again afterwards';
-const USUAL_UNITS = Array.from({ length: 32 }, (_, at) => at + 1);
-/** Faults that a unit itself has answered, and those of units that are not there or are spoken to at another speed. */
-const ANSWERS = ['hardware/modbus-exception', 'hardware/modbus-busy', 'hardware/modbus-working'] as const;
-const SILENCES = ['hardware/deadline', 'hardware/modbus-no-answer', 'hardware/modbus-bad-answer'] as const;
-/** Places where a SunSpec map may begin, and its first registers, "SunS"; 4 behind them stand maker and product, 16 registers each. */
-const SUNSPEC_PLACES = [40_000, 0, 50_000];
-const SUNSPEC_MARK = [0x5375, 0x6e53];
-
-interface FoundUnit {
-  readonly unitId: number;
-  readonly connection: ModbusConnection;
-  readonly identity: ModbusIdentity;
-  readonly models: readonly ModelGuess[];
-}
-
 export async function scanModbus(
   { flags, edge, print }: ScanCall,
   hardware: HardwareConfig,
@@ -52,7 +33,7 @@ export async function scanModbus(
     const ports = openPorts({ clock: systemClock, hardware });
     try {
       const link = await ports.modbus.open(connection, edge.signal);
-      const unitIds = await searchUnits(link, connection, flags.units ?? USUAL_UNITS, edge);
+      const unitIds = await unitsBehind(link, connection);
       const look = async (all: AbortSignal): Promise<void> => {
         for (const unitId of unitIds) found.push(await lookAt(link, connection, unitId, all));
         if (all.aborted) edge.stderr.write('there was no time to look at all units; name some with --units\n');
@@ -79,18 +60,30 @@ export async function scanModbus(
       : 'no Modbus unit answered; check power and address, and try other --units, and a longer --timeout (5s): a gateway asks each mute unit several times\n',
   );
 
+  async function unitsBehind(link: ModbusLink, connection: ModbusConnection): Promise<readonly number[]> {
+    const units = flags.units ?? USUAL_UNITS;
+    const label =
+      'baudRate' in connection ? `${connection.baudRate} baud, parity ${connection.parity}` : connection.host;
+    const { unitIds, alike } = await withProgress(edge.stderr, label, (progress) => {
+      const onProgress = (done: number, answered: number): void =>
+        progress.update(done, units.length, amountsOf(`units, ${answered} found`));
+      return searchUnits(link, connection, units, { onProgress }, edge.signal);
+    });
+    if (alike > 0)
+      edge.stderr.write(`${alike} units answer alike, and are shown as one; name others with --units, one at a time\n`);
+    return unitIds;
+  }
+
   async function lookAt(
     link: ModbusLink,
     connection: ModbusConnection,
     unitId: number,
     signal: AbortSignal,
   ): Promise<FoundUnit> {
-    const { models: known } = await allModels(flags.config ?? DEFAULT_CONFIG_FILE);
-    const identity = await identityOf(link, unitId, signal);
-    const ask = (within: AbortSignal) => likelyModels({ link, unitId, identity }, known, within);
-    const models = await withinMs(clock, MAX_UNIT_MS, ask, signal);
+    const { models } = await allModels(flags.config ?? DEFAULT_CONFIG_FILE);
+    const unit = await lookAtUnit(link, { connection, unitId, models }, clock, signal);
     edge.signal.throwIfAborted();
-    return { unitId, connection, identity, models };
+    return unit;
   }
 
   /** Words the fault of a port that another program has open: most often the agent. */
@@ -158,76 +151,16 @@ function connectionsOf({
   );
 }
 
-/** Returns the numbers of the units that answer. When most numbers of a host give the same answer, it is one device that looks at no number. */
-async function searchUnits(
-  link: ModbusLink,
-  connection: ModbusConnection,
-  units: readonly number[],
-  { stderr, signal }: ScanCall['edge'],
-): Promise<readonly number[]> {
-  const answers: { readonly unitId: number; readonly answer: string }[] = [];
-  await withProgress(
-    stderr,
-    'baudRate' in connection ? `${connection.baudRate} baud, parity ${connection.parity}` : connection.host,
-    async (progress) => {
-      for (const [at, unitId] of units.entries()) {
-        progress.update(at, units.length, amountsOf(`units, ${answers.length} found`));
-        const answer = await firstAnswer(link, unitId, signal);
-        if (answer !== undefined) answers.push({ unitId, answer });
-      }
-    },
-  );
-  const alike = [...Map.groupBy(answers, ({ answer }) => answer).values()].find(
-    (same) => 'host' in connection && same.length > 1 && same.length > units.length / 2,
-  );
-  if (alike === undefined) return answers.map(({ unitId }) => unitId);
-  stderr.write(`${alike.length} units answer alike, and are shown as one; name others with --units, one at a time\n`);
-  return answers.filter((one) => one === alike[0] || !alike.includes(one)).map(({ unitId }) => unitId);
-}
-
-/** Returns the registers or the refusal that a unit answers with; nothing where none does. @throws AgentError of the port. */
-async function firstAnswer(link: ModbusLink, unitId: number, signal: AbortSignal): Promise<string | undefined> {
-  for (const table of ['holding', 'input'] as const) {
-    try {
-      return `${table} ${await link.readRegisters(unitId, { table, address: 0, count: 1 }, signal)}`;
-    } catch (fault) {
-      if (ANSWERS.some((code) => hasCode(fault, code))) return messageOf(fault);
-      if (signal.aborted || !SILENCES.some((code) => hasCode(fault, code))) throw fault;
-    }
-  }
-  return undefined;
-}
-
-/** Returns what a unit tells of itself; nothing where it does not. */
-async function identityOf(link: ModbusLink, unitId: number, signal: AbortSignal): Promise<ModbusIdentity> {
-  const words = (address: number, count: number): Promise<readonly number[]> =>
-    link.readRegisters(unitId, { table: 'holding', address, count }, signal).catch(() => []);
-  for (const at of SUNSPEC_PLACES) {
-    const mark = await words(at, 2);
-    if (SUNSPEC_MARK.some((word, index) => mark[index] !== word)) continue;
-    const text = Buffer.from((await words(at + 4, 32)).flatMap((word) => [word >> 8, word & 0xff])).toString('latin1');
-    const field = (from: number): string =>
-      text
-        .slice(from, from + 32)
-        .replace(/\0.*$/s, '')
-        .trim();
-    return { maker: field(0), product: field(32), revision: `(SunSpec at ${at})` };
-  }
-  return await link.identify(unitId, signal).catch(() => ({}));
-}
-
 /** Lines of a configuration for a unit, as comments where nobody knows its registers. */
 function sectionOf(
   { connection, unitId, identity: { maker, product, revision }, models: [best, ...others] }: FoundUnit,
   isDevice: boolean,
 ): string {
-  const { responseTimeoutMs: _ofScan, ...place } = connection;
-  const fields = Object.entries(place).map(([name, value]) => `${name}: ${yamlText(`${value}`)}`);
   const told = printable([maker, product, revision].filter((part) => part !== undefined).join(' '));
   const alike = ['by its values', ...others.map(({ name }) => name)].join(', or ');
   const lines = [
     `- { name: unit${unitId}, kind: modbus, ${isDevice ? `device: unit${unitId}` : `prefix: "unit${unitId}."`}, unitId: ${unitId},`,
-    `    connection: { ${fields.join(', ')} },`,
+    `    connection: ${flowText(unitPlace(connection))},`,
     best === undefined
       ? '    registers: { power: { address: 0 } } } # its manual tells which it has'
       : `    model: ${best.name} }${best.isCertain ? '' : ` # ${alike}; check what is printed on it`}`,

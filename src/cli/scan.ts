@@ -1,95 +1,18 @@
 /** Parts on the buses and ports: looks for them, and shows them with the lines of configuration that switch them on. */
 
 import { peekHardware } from '../config/peek-config.ts';
-import { messageOf } from '../errors/agent-error.ts';
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
 import { systemClock } from '../host/clock.ts';
-import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../kinds/identify-chip.ts';
+import { oneWireKind } from '../kinds/identify-chip.ts';
+import { printable } from '../names/printable.ts';
+import { type FoundChip, scanI2cBus } from '../scan/find-chips.ts';
 import type { BusKind, ScanCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
 import { chipSnippet } from './first-config.ts';
-import { printable } from './printer.ts';
 import { amountsOf, withProgress } from './progress.ts';
-import type { HeardPort } from './scan-serial.ts';
-
-export interface FoundChip {
-  readonly bus: number;
-  readonly address: number;
-  /** Undefined: somebody answers, and nobody here knows who. */
-  readonly guess?: ChipGuess;
-}
-
-export interface FoundBoard {
-  readonly chips: readonly FoundChip[];
-  /** Ids of one-wire thermometers. */
-  readonly thermometers: readonly string[];
-  readonly serialPorts: readonly HeardPort[];
-  /** Buses that could not be looked at, and why. */
-  readonly faults: readonly string[];
-}
-
-/** Addresses below 0x08 and above 0x77 are reserved (UM10204, 3.1.12); i2cdetect looks at the same ones. */
-const FIRST_ADDRESS = 0x08;
-const LAST_ADDRESS = 0x77;
-
-export async function scanBoard(
-  ports: Ports,
-  options: { readonly onProgress?: (done: number, total: number) => void },
-  signal: AbortSignal,
-): Promise<FoundBoard> {
-  const faults: string[] = [];
-  const look = async <T>(what: string, work: () => Promise<readonly T[]>): Promise<readonly T[]> => {
-    try {
-      return await work();
-    } catch (error) {
-      faults.push(`${what}: ${messageOf(error)}`);
-      return [];
-    }
-  };
-  const buses = await look('I2C', () => ports.i2c.list(signal));
-  const chips: FoundChip[] = [];
-  for (const [index, bus] of buses.entries()) {
-    const onProgress = (done: number): void => options.onProgress?.(index + done, buses.length);
-    chips.push(...(await look(`i2c-${bus}`, () => scanI2cBus(ports, bus, { onProgress }, signal))));
-  }
-  const oneWire = await look('one-wire', () => ports.oneWire.list(signal));
-  const serialPorts = await look('serial', () => ports.serial.list(signal));
-  return { chips, thermometers: oneWire.filter((id) => oneWireKind(id) !== undefined), serialPorts, faults };
-}
-
-export interface BusScanOptions {
-  /** Is told the part that is done, 0 to 1. */
-  readonly onProgress?: (done: number) => void;
-  /** Nothing is written to whoever answers, and nobody guessed. */
-  readonly addressesOnly?: boolean;
-}
-
-/** Everyone who answers on one bus. */
-export async function scanI2cBus(
-  ports: Ports,
-  number: number,
-  { onProgress, addressesOnly = false }: BusScanOptions,
-  signal: AbortSignal,
-): Promise<readonly FoundChip[]> {
-  const bus = await ports.i2c.openBus(number, signal);
-  try {
-    const found: FoundChip[] = [];
-    for (let address = FIRST_ADDRESS; address <= LAST_ADDRESS; address += 1) {
-      signal.throwIfAborted();
-      onProgress?.((address - FIRST_ADDRESS) / (LAST_ADDRESS - FIRST_ADDRESS));
-      const answers = addressesOnly ? bus.probe(address, signal) : answersAt(bus, address, signal);
-      if (!(await answers.catch(() => false))) continue;
-      const guess = addressesOnly ? undefined : await identifyChip(bus, address, signal);
-      found.push({ bus: number, address, guess });
-    }
-    return found;
-  } finally {
-    await bus.close();
-  }
-}
 
 type ScanFlags = ScanCall['flags'];
 type Row = readonly string[];

@@ -13,6 +13,7 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
+import { printable } from '../names/printable.ts';
 import { operationsOf } from '../operations/operation-table.ts';
 import type { Reading, Sensor } from '../sensors/kind/sensor.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
@@ -21,7 +22,7 @@ import type { Call } from './command.ts';
 import type { ReadCall } from './commands/status.ts';
 import type { Edge } from './edge.ts';
 import { usageError } from './exit-code.ts';
-import { type Printer, printable } from './printer.ts';
+import type { Printer } from './printer.ts';
 import { kindText, shortAge, stateText, valueText } from './value-text.ts';
 
 /** The longest time for which somebody waits for a sensor that speaks by itself. */

@@ -10,8 +10,8 @@ import { isLikeKey, withoutUser } from '../config/fields/shown-value.ts';
 import { deviceNameTemplate } from '../config/schema/platform.ts';
 import { bare } from '../config/schema/schema-walk.ts';
 import { expectedOf } from '../config/yaml/zod-faults.ts';
+import { printable } from '../names/printable.ts';
 import { usageError } from './exit-code.ts';
-import { printable } from './printer.ts';
 
 /** In the order in which they are listed. */
 const SCHEMAS = {

@@ -1,6 +1,7 @@
 /** Shows and changes the answers that a technician gives to every gateway. */
+
+import { printable } from '../names/printable.ts';
 import type { ChangeCall, ListSettingsCall, SetCall } from './commands/settings.ts';
-import { printable } from './printer.ts';
 import { changeSetting, readSettings, settingsFile } from './settings-file.ts';
 import { SETTING_KEYS, settingKey, settingValue } from './settings-keys.ts';
 

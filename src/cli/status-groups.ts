@@ -1,6 +1,8 @@
 /** Groups of sensors and of outputs, a sentence each: how many there are, how they do, how old their values are. */
+
+import { printable } from '../names/printable.ts';
 import type { ActuatorStatus, AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
-import { type Printer, printable } from './printer.ts';
+import type { Printer } from './printer.ts';
 import type { Item } from './status-fit.ts';
 import { outputText, spokenAge } from './value-text.ts';
 import { hangingLines } from './wrapped-text.ts';

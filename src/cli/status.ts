@@ -4,6 +4,7 @@
  * Many sensors stand in groups, but for those that fail, so that the page fits a terminal.
  */
 import { formatSize } from '../config/fields/quantity.ts';
+import { printable } from '../names/printable.ts';
 import { nameText, shownText } from '../names/shown-text.ts';
 import {
   type AgentStatus,
@@ -15,7 +16,7 @@ import {
 import type { ToldDevice } from '../status/shape/device-status.ts';
 import { seenText } from './alarms.ts';
 import type { StatusCall } from './commands/status.ts';
-import { type Printer, printable, type Style } from './printer.ts';
+import type { Printer, Style } from './printer.ts';
 import { fairly, fitted, type Item, type ItemList } from './status-fit.ts';
 import { outputGroups, sensorGroups } from './status-groups.ts';
 import { kindText, outputText, readingText, shortAge, stateText } from './value-text.ts';

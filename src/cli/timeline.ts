@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { namedFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
+import { printable } from '../names/printable.ts';
 import { operationsOf } from '../operations/operation-table.ts';
 import { eventJson, type TimelineEvent } from '../timeline/event.ts';
 import { selectEvents, timelineQueryOf } from '../timeline/query.ts';
@@ -12,7 +13,6 @@ import { type AgentCalls, type AgentFiles, agentWallMs } from './agent-calls.ts'
 import type { TimelineCall } from './commands/timeline.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
-import { printable } from './printer.ts';
 
 const KIND_WIDTH = 8;
 /** One answer of the agent. */

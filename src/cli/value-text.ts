@@ -1,10 +1,11 @@
 /** Values and ages as people read them, and as a line of CSV has them. */
 
 import { formatDuration } from '../config/fields/quantity.ts';
+import { printable } from '../names/printable.ts';
 import { nameText, shownText } from '../names/shown-text.ts';
 import type { SensorStatus } from '../status/shape/agent-status.ts';
 import { type JsonValue, stringifyJson } from '../values/json.ts';
-import { printable, type Style } from './printer.ts';
+import type { Style } from './printer.ts';
 
 /** Symbols that people read, of units that the platform is told in the letters of UCUM. */
 const SYMBOLS: Readonly<Record<string, string>> = { By: 'B' };

@@ -1,8 +1,10 @@
 /** The live table of `turnstone watch`: its rows, their order, what is filtered, and the part that the terminal shows. It draws nothing itself. */
+
+import { printable } from '../names/printable.ts';
 import { nameText, shownText } from '../names/shown-text.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { WATCH_SORTS, type WatchSort } from './commands/status.ts';
-import { printable, type Style } from './printer.ts';
+import type { Style } from './printer.ts';
 import type { Key } from './screen.ts';
 import { outputText, shortAge } from './value-text.ts';
 import { type Watched, watchedOf } from './watched.ts';

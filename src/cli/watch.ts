@@ -1,10 +1,10 @@
 /** Shows the sensors live: on a terminal a table that scrolls, sorts and filters; elsewhere one line for each change. */
 import { systemClock } from '../host/clock.ts';
+import { printable } from '../names/printable.ts';
 import { jsonEqual, stringifyJson } from '../values/json.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import type { WatchCall } from './commands/status.ts';
 import type { Terminal } from './edge.ts';
-import { printable } from './printer.ts';
 import { Screen } from './screen.ts';
 import { valueText } from './value-text.ts';
 import { WatchView } from './watch-view.ts';

@@ -2,9 +2,10 @@
 
 import { agentWallMs } from '../cli/agent-calls.ts';
 import { EXIT, interrupted } from '../cli/exit-code.ts';
-import { type Printer, printable } from '../cli/printer.ts';
+import type { Printer } from '../cli/printer.ts';
 import { checkRange } from '../cli/range-words.ts';
 import { parseFilters, parseRange } from '../cli/report-range.ts';
+import { printable } from '../names/printable.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { AuditCall } from './report-command.ts';
 import { type AuditLine, isFaulty } from './reports/audit-comparison.ts';

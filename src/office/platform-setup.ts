@@ -2,13 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import type { Edge } from '../cli/edge.ts';
 import { CommandError, interrupted, usageError } from '../cli/exit-code.ts';
-import { type Printer, printable } from '../cli/printer.ts';
+import type { Printer } from '../cli/printer.ts';
 import { secretFrom } from '../cli/secret-from.ts';
 import { expectReplaceable, writeOutput } from '../cli/written-file.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { AgentError, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemRandomBytes } from '../host/random.ts';
+import { printable } from '../names/printable.ts';
 import { openPeopleApi, type PeopleApi } from '../platform/people-api.ts';
 import { PRIVATE_MODE } from '../store/durable-file.ts';
 import { makePlan, type Plan } from './platform-setup/make-plan.ts';

@@ -1,13 +1,13 @@
 /** A saved view's rows, as a table, as CSV or as JSON, on the terminal or in a file. */
 
 import { interrupted } from '../cli/exit-code.ts';
-import { printable } from '../cli/printer.ts';
 import { withProgress } from '../cli/progress.ts';
 import { parseFilters, parseRange } from '../cli/report-range.ts';
 import { csvLine } from '../cli/value-text.ts';
 import { WrittenFile } from '../cli/written-file.ts';
 import { systemClock } from '../host/clock.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
+import { printable } from '../names/printable.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { ReportCall, ReportFormat } from './report-command.ts';

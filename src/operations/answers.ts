@@ -15,6 +15,7 @@ import type { SentCell } from '../telemetry/entry-digest.ts';
 import type { TimelineAnswer } from '../timeline/query.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 import type { ConfigurationAnswer } from './configuration-operations.ts';
+import type { FoundParts } from './part-operations.ts';
 
 export type OutputAnswer = {
   readonly name: string;
@@ -55,6 +56,7 @@ export interface Answers {
   readonly pulse: OutputAnswer;
   readonly toggle: OutputAnswer;
   readonly readSensor: readonly ShownReading[];
+  readonly findParts: FoundParts;
   readonly acknowledgeAlarm: readonly SeenAlarm[];
 
   readonly configure: ConfigurationAnswer;

@@ -12,6 +12,7 @@ import { mayAsk } from './may-ask.ts';
 import { type Operation, type OperationsOn, operationsOn, TABLE_OPERATIONS } from './operation.ts';
 import { OUTBOX_OPERATIONS } from './outbox-operations.ts';
 import { OUTPUT_OPERATIONS } from './output-operations.ts';
+import { PART_OPERATIONS } from './part-operations.ts';
 import { RESTART_OPERATIONS } from './restart-operations.ts';
 import { SENSOR_OPERATIONS } from './sensor-operations.ts';
 import { SETTING_OPERATIONS } from './setting-operations.ts';
@@ -21,6 +22,7 @@ import { TIMELINE_OPERATIONS } from './timeline-operations.ts';
 const TABLE = {
   status: STATUS_OPERATIONS,
   sensors: SENSOR_OPERATIONS,
+  parts: PART_OPERATIONS,
   alarms: ALARM_OPERATIONS,
   outbox: OUTBOX_OPERATIONS,
   deliveries: DELIVERY_OPERATIONS,

@@ -24,6 +24,7 @@ const ROW: Readonly<Record<string, number>> = {
   firmware: 9,
   'remote-config': 9,
   doctor: 9.5,
+  scan: 9.5,
   'page-server': 9.5,
   status: 9,
   timeline: 9,

@@ -40,8 +40,9 @@ export const ads1115 = defineSensor({
     // TI SBAS444, 9.6.4: thresholds 0x8000 and 0x7FFF after power-on.
     looksLike: async (bus, address, signal) =>
       (await bus.readWord(address, 2, signal)) === 0x8000 && (await bus.readWord(address, 3, signal)) === 0x7fff,
-    options: (next) =>
-      `channels: { ${['A0', 'A1', 'A2', 'A3'].map((input) => `${next('analog')}: { input: ${input} }`).join(', ')} }`,
+    options: (next) => ({
+      channels: Object.fromEntries(['A0', 'A1', 'A2', 'A3'].map((input) => [next('analog'), { input }])),
+    }),
   },
 });
 

@@ -10,6 +10,7 @@ import type { Finding, Placed } from '../../config/fields/findings.ts';
 import { type Deadline, sensorFields } from '../../config/fields/sensor-fields.ts';
 import type { I2cBus } from '../../hardware/i2c-port.ts';
 import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
+import type { JsonObject } from '../../values/json.ts';
 import type { Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 
@@ -31,7 +32,7 @@ export interface ChipScan {
   /** Only reads, and only of registers that the chip has. */
   looksLike(bus: I2cBus, address: number, signal: AbortSignal): Promise<boolean>;
   /** Options beside bus and address, for a first configuration. @param next numbers a name that is taken: `analog`, `analog2`. */
-  options?(next: (name: string) => string): string;
+  options?(next: (name: string) => string): JsonObject;
 }
 
 /** How to get what a sensor is read through, where the machine does not have it. */

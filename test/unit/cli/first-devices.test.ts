@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { firstConfigText } from '../../../src/cli/first-config.ts';
 import { runCommandLine } from '../../../src/cli/frame/program.ts';
-import type { HeardPort } from '../../../src/cli/scan-serial.ts';
+import type { HeardPort } from '../../../src/scan/listen.ts';
 import { type BoardBench, openBoardBench } from '../../support/board-bench.ts';
 import { configOf } from '../../support/config-file.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';

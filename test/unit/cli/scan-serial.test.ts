@@ -6,11 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { firstConfigText } from '../../../src/cli/first-config.ts';
 import { runCommandLine } from '../../../src/cli/frame/program.ts';
-import { type HeardPort, listenOn } from '../../../src/cli/scan-serial.ts';
-import { serialCandidates } from '../../../src/cli/serial-guesses.ts';
 import { loadConfig } from '../../../src/config/read-config.ts';
 import { linuxPorts } from '../../../src/hardware/linux-ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';
+import { thisHost } from '../../../src/host/machine.ts';
+import { type HeardPort, listenOn } from '../../../src/scan/listen.ts';
+import { serialCandidates } from '../../../src/scan/serial-guesses.ts';
 import { createSensor } from '../../../src/sensors/create-sensor.ts';
 import { PtyWire } from '../../../src/stand-ins/simulated-board/serial-wire.ts';
 import { openBoardBench, until } from '../../support/board-bench.ts';
@@ -102,7 +103,7 @@ beforeAll(async () => {
   for (const [name, sent] of Object.entries(OTHERS)) device(name, sent);
   const found = [...SPEAKERS.map(({ name }) => name), ...Object.keys(OTHERS)].map((name) => ({ path: pathOf(name) }));
   const candidates = await serialCandidates('/nowhere/turnstone.yaml');
-  heard = await listenOn(ports, found, { forMs: 400, candidates }, signal);
+  heard = await listenOn({ ...thisHost, ports }, found, { forMs: 400, candidates }, signal);
   const board = { chips: [], thermometers: [], faults: [], serialPorts: heard };
   text = firstConfigText({
     url: 'https://example.org',
@@ -174,7 +175,12 @@ describe('listening on serial ports', () => {
 
 const [console = ''] = (await readFile('/sys/class/tty/console/active', 'utf8').catch(() => '')).trim().split(' ');
 it.skipIf(console === '')('leaves the console of the machine alone', async () => {
-  const [port] = await listenOn(ports, [{ path: `/dev/${console}` }], { forMs: 10, candidates: [] }, signal);
+  const [port] = await listenOn(
+    { ...thisHost, ports },
+    [{ path: `/dev/${console}` }],
+    { forMs: 10, candidates: [] },
+    signal,
+  );
   expect(port?.heard).toEqual({ what: 'It is the console of this machine.' });
 });
 

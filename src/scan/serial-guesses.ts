@@ -7,16 +7,13 @@ import { bytesOfHex } from '../config/fields/request-text.ts';
 import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import { withPresets } from '../config/models/with-presets.ts';
 import { type SensorConfig, sensorSchema } from '../config/schema/sensors.ts';
-import type { Ports } from '../hardware/ports.ts';
 import type { SerialPorts, SerialSettings } from '../hardware/serial-port.ts';
-import { systemClock } from '../host/clock.ts';
-import { systemFiles } from '../host/files.ts';
-import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
 import { silentLog } from '../host/log.ts';
 import { modelFiles } from '../host/model-files.ts';
-import { runProgram } from '../host/run-program.ts';
 import { SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
 import { createSensor } from '../sensors/create-sensor.ts';
+import type { Reading } from '../sensors/kind/sensor.ts';
+import type { ScanDeps } from './scan-deps.ts';
 
 export type LineSettings = Required<Pick<SerialSettings, 'baudRate' | 'dataBits' | 'parity'>>;
 
@@ -82,12 +79,16 @@ interface Heard {
 export async function guessFrom(
   { bytes, settings }: Heard,
   candidates: readonly Candidate[],
-  ports: Ports,
+  deps: ScanDeps,
 ): Promise<Guess | undefined> {
   const guesses: Guess[] = [];
   for (const { name, options, config, isAsked } of candidates) {
     if (isAsked || (!hasCheck(config) && !isText(bytes))) continue;
-    const keys = await keysFrom(config, { ...ports, serial: replayOf(bytes) }, AbortSignal.abort());
+    const keys = await keysFrom(
+      config,
+      { ...deps, ports: { ...deps.ports, serial: replayOf(bytes) } },
+      AbortSignal.abort(),
+    );
     guesses.push({ name, options, settings, keys, possible: possibleKeys(config, keys) });
   }
   const [best] = guesses.toSorted((a, b) => b.keys.length - a.keys.length);
@@ -95,20 +96,22 @@ export async function guessFrom(
 }
 
 /** Returns the keys that a sensor reads by the time the signal aborts; none when it cannot be read. */
-export async function keysFrom(config: SensorConfig, ports: Ports, signal: AbortSignal): Promise<readonly string[]> {
-  const deps = {
-    ports,
-    clock: systemClock,
-    files: systemFiles,
-    runProgram,
-    log: silentLog,
-    stateFolder: '/nonexistent',
-    openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
-  };
-  const sensor = await createSensor(config, deps, signal).catch(() => undefined);
-  const readings = (await sensor?.read(signal).catch(() => [])) ?? [];
-  await sensor?.close();
-  return readings.map(({ key }) => key);
+export async function keysFrom(config: SensorConfig, deps: ScanDeps, signal: AbortSignal): Promise<readonly string[]> {
+  return (await readingsFrom(config, deps, signal).catch(() => [])).map(({ key }) => key);
+}
+
+/** Opens a sensor's driver for one reading, and closes it. @throws what the driver does. */
+export async function readingsFrom(
+  config: SensorConfig,
+  deps: ScanDeps,
+  signal: AbortSignal,
+): Promise<readonly Reading[]> {
+  const sensor = await createSensor(config, { ...deps, log: silentLog, stateFolder: '/nonexistent' }, signal);
+  try {
+    return await sensor.read(signal);
+  } finally {
+    await sensor.close();
+  }
 }
 
 /** Keys of values that were read, and of those that the configuration tells. */

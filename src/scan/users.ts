@@ -1,0 +1,54 @@
+/** Places that a configuration uses: each with the sensor or output that has it, switched on or not. */
+import { type ConfigDraft, clientAttributeUses, stateUses, totalUses } from '../config/checks/draft.ts';
+import { draftOf } from '../config/parse-draft.ts';
+import type { ActuatorConfig, AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import { realPort } from '../host/tty-names.ts';
+
+type User = SensorConfig | ActuatorConfig;
+
+/** Returns the user of a chip, by its address on this bus. */
+export function chipUsers({ sensors, actuators }: AgentConfig, bus: number): ReadonlyMap<number, User> {
+  const users = new Map<number, User>();
+  for (const user of [...sensors, ...actuators]) {
+    const place = chipOf(user);
+    if (place?.bus === bus) users.set(place.address, user);
+  }
+  return users;
+}
+
+/** Returns who may have a chip of a bus that the configuration does not name: an output there, or a driver of a user's own. */
+export function unknownChipUser({ sensors, actuators }: AgentConfig, bus: number): string | undefined {
+  const output = actuators.find((one) => chipOf(one)?.bus === bus);
+  const driver = sensors.find(({ kind, enabled }) => kind === 'module' && enabled);
+  return (output ?? driver)?.name;
+}
+
+/** Returns the users of serial ports, by the path that the port's names lead to. */
+export async function portUsers({ sensors, actuators }: AgentConfig): Promise<ReadonlyMap<string, User>> {
+  const users = new Map<string, User>();
+  for (const user of [...sensors, ...actuators]) {
+    const port = portOf(user);
+    if (port !== undefined) users.set(await realPort(port), user);
+  }
+  return users;
+}
+
+/** Returns the names and keys that a new sensor of the gateway's own may not have. */
+export function takenWords(config: AgentConfig): readonly string[] {
+  const draft: ConfigDraft = draftOf(config);
+  const uses = [...draft.telemetry, ...stateUses(draft), ...totalUses(draft), ...clientAttributeUses(draft)];
+  return [
+    ...config.sensors.map(({ name }) => name),
+    ...uses.filter(({ device }) => device === undefined).map(({ key }) => key),
+  ];
+}
+
+function chipOf(user: User): { readonly bus: number; readonly address: number } | undefined {
+  return 'bus' in user ? user : undefined;
+}
+
+/** Returns the path of a serial port below `/dev`, not of one in the network. */
+function portOf(user: User): string | undefined {
+  const end = 'connection' in user ? user.connection : user;
+  return 'port' in end && typeof end.port === 'string' && end.port.startsWith('/') ? end.port : undefined;
+}
