@@ -30,13 +30,13 @@ import { type FoundUnit, lookAtUnit, searchUnits, USUAL_UNITS } from './modbus-u
 import type { PartFinderDeps } from './part-finder.ts';
 import { chipSection, guessSection, thermometerSection, unitSection } from './sections.ts';
 import { readingsFrom, serialCandidates } from './serial-guesses.ts';
-import { chipUsers, portUsers, takenWords, unknownChipUser } from './users.ts';
+import { chipUsers, takenWords, unknownChipUser, usedPorts } from './users.ts';
 
 /** One bus: a chip that holds its clock costs a second for each address. */
 const MAX_BUS_MS = 15_000;
 /** Listening at one speed, and at all of them. */
 const LISTEN_MS = 2_000;
-const MAX_LISTEN_MS = 20_000;
+const MAX_LISTEN_MS = 10_000;
 /** One reading of what was found. */
 const MAX_READ_MS = 3_000;
 const RESPONSE_TIMEOUT_MS = 300;
@@ -133,18 +133,18 @@ export class Search {
   ): Promise<readonly { readonly description: SerialDescription; readonly usedBy?: string }[]> {
     const { ports, config } = this.#deps;
     const listed = await noted('serial ports', faults, [], () => ports.serial.list(signal));
-    const users = await portUsers(config());
+    const used = await usedPorts(config());
     const here = await Promise.all(
       listed.map(async (description) => {
         const usedBy =
-          users.get(await realPort(description.path))?.name ??
+          used.get(await realPort(description.path))?.usedBy ??
           ((await isConsole(description.path)) ? CONSOLE : undefined);
         return { description, ...(usedBy !== undefined && { usedBy }) };
       }),
     );
     const paths = new Set(await Promise.all(listed.map(({ path }) => realPort(path))));
-    const others = [...users].filter(([path]) => !paths.has(path));
-    return [...here, ...others.map(([path, { name }]) => ({ description: { path }, usedBy: name }))];
+    const others = [...used].filter(([path]) => !paths.has(path));
+    return [...here, ...others.map(([, { port: path, usedBy }]) => ({ description: { path }, usedBy }))];
   }
 
   /** @throws AgentError `scan/no-port` (drop), `scan/port-in-use` (hold). */
@@ -173,10 +173,10 @@ export class Search {
   }
 
   async #unitsOn(connection: ModbusConnection, units: FoundUnit[], signal: AbortSignal): Promise<void> {
-    const { ports, clock, configFile } = this.#deps;
+    const { ports, clock, configFile, units: asked = USUAL_UNITS } = this.#deps;
     const link = await ports.modbus.open(connection, signal);
     try {
-      const { unitIds } = await searchUnits(link, connection, USUAL_UNITS, {}, signal);
+      const { unitIds } = await searchUnits(link, connection, asked, {}, signal);
       const { models } = await allModels(configFile);
       for (const unitId of unitIds) units.push(await lookAtUnit(link, { connection, unitId, models }, clock, signal));
     } finally {
@@ -209,7 +209,9 @@ export class Search {
     const readings = await withinMs(clock, MAX_READ_MS, read, signal).catch(() => []);
     if (readings.length === 0) return { sensor: section };
     const texts = readings.map((reading) => {
-      const { key, value, unit } = sentReading({ ...config, prefix: undefined }, reading);
+      // By the key on the chip's sheet: that of the platform may have a number behind it.
+      const { key } = reading;
+      const { value, unit } = sentReading(config, reading);
       return printable(`${key} ${shownText(value, { key, unit })}`);
     });
     return { sensor: section, readings: texts };

@@ -13,6 +13,8 @@ import type { ScanDeps } from './scan-deps.ts';
 export interface PartFinderDeps extends ScanDeps {
   readonly config: () => AgentConfig;
   readonly configFile: string;
+  /** Modbus units that are asked; 1 to 32 where they are left out. */
+  readonly units?: readonly number[];
 }
 
 export class PartFinder implements PartSearch {

@@ -23,14 +23,20 @@ export function unknownChipUser({ sensors, actuators }: AgentConfig, bus: number
   return (output ?? driver)?.name;
 }
 
-/** Returns the users of serial ports, by the path that the port's names lead to. */
-export async function portUsers({ sensors, actuators }: AgentConfig): Promise<ReadonlyMap<string, User>> {
-  const users = new Map<string, User>();
+export interface UsedPort {
+  /** As the configuration writes it. */
+  readonly port: string;
+  readonly usedBy: string;
+}
+
+/** Returns the serial ports in use, by the path that all names of a port lead to. */
+export async function usedPorts({ sensors, actuators }: AgentConfig): Promise<ReadonlyMap<string, UsedPort>> {
+  const used = new Map<string, UsedPort>();
   for (const user of [...sensors, ...actuators]) {
     const port = portOf(user);
-    if (port !== undefined) users.set(await realPort(port), user);
+    if (port !== undefined) used.set(await realPort(port), { port, usedBy: user.name });
   }
-  return users;
+  return used;
 }
 
 /** Returns the names and keys that a new sensor of the gateway's own may not have. */
