@@ -8,6 +8,26 @@ export const ACCESS_TOKEN = 'demo-gateway-token';
 export const DEVICE_NAME = 'demo-gateway';
 /** In the demo's own folder: two demos at once have a port each, and none needs to write in /dev. */
 const SERIAL_PORT = 'ttyWEATHER';
+const METER_PORT = 'ttyMETER';
+
+const still = (value: number) => ({ kind: 'constant', value }) as const;
+const zeros = (first: number, count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [first + at, still(0)]));
+/** Holding registers of an ABB B21, which tells its type at 0x8960: mains voltage, a load of half a kilowatt, and its counters. */
+const METER = {
+  ...zeros(0x5000, 8),
+  20483: still(57_920),
+  ...zeros(0x5b00, 2),
+  23297: { kind: 'room', base: 2_310, drift: 8, noise: 2 } as const,
+  ...zeros(0x5b0c, 2),
+  23309: still(225),
+  ...zeros(0x5b14, 2),
+  23317: { kind: 'room', base: 52_000, drift: 4_000, noise: 300, min: 0 } as const,
+  23340: still(5_000),
+  23354: still(980),
+  35168: still(0x4232),
+  35169: still(0x3120),
+};
 
 /** Named as the platform's keys, so that the board's record and the platform speak of the same things. */
 const boardIn = (folder: string): BoardConfigInput => ({
@@ -34,6 +54,16 @@ const boardIn = (folder: string): BoardConfigInput => ({
           },
           keys: { temperature: 'roomTemperature', humidity: 'roomHumidity', pressure: 'roomPressure' },
         },
+        {
+          // Not configured: the page finds it.
+          kind: 'sht3x',
+          address: 0x44,
+          signals: {
+            temperature: { kind: 'room', base: 8.5, day: 3, drift: 0.4, noise: 0.02 },
+            humidity: { kind: 'room', base: 71, day: -6, drift: 2, noise: 0.1, min: 5, max: 95 },
+          },
+          keys: { temperature: 'cellarTemperature', humidity: 'cellarHumidity' },
+        },
       ],
     },
   ],
@@ -50,6 +80,12 @@ const boardIn = (folder: string): BoardConfigInput => ({
           rainTotal: { signal: { kind: 'room', base: 112, drift: 0, noise: 0 }, digits: 1 },
         },
       },
+    },
+    // Not configured, too.
+    {
+      port: join(folder, METER_PORT),
+      pty: true,
+      talk: { kind: 'modbus', units: { 1: { holding: METER } } },
     },
     ...devicePorts(folder, DEMO_DEVICES),
   ],

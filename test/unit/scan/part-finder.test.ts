@@ -235,10 +235,15 @@ describe('sensors on the same bus', () => {
     const adapter = {
       i2cFuncs: async () => ({ smbusReceiveByte: true, smbusReadWord: true, smbusReadI2cBlock: true, i2c: true }),
       receiveByte: transfer,
-      readI2cBlock: transfer,
+      readI2cBlock: async (address: number, _register: number, length: number) => {
+        await transfer(address);
+        return { bytesRead: length };
+      },
       i2cWrite: transfer,
-      i2cRead: transfer,
-      writeWord: transfer,
+      i2cRead: async (address: number, length: number) => {
+        await transfer(address);
+        return { bytesRead: length };
+      },
       readWord: async (address: number) => {
         await transfer(address);
         return 0x0014;
@@ -250,7 +255,7 @@ describe('sensors on the same bus', () => {
       openNumber: async () => adapter as unknown as PromisifiedBus,
     });
     const config = await configOf(
-      `${SMALLEST}sensors:\n  - { name: water, kind: tmp102, bus: 1, address: 0x49, period: 200ms }\n`,
+      `${SMALLEST}sensors:\n  - { name: water, kind: lm75, bus: 1, address: 0x49, period: 200ms }\n`,
     );
     const ports = { ...new FewLines().ports, i2c: { ...bound(i2c), list: async () => [1] } };
     const deps = { ...sensorDeps({ ports, folder: bench.folder }), clock };
