@@ -80,6 +80,7 @@ export const ROOM_WORDS: Readonly<Record<string, string>> = {
   provisioning: 'Access tokens, credentials and identities.',
   rpc: 'Commands of the platform.',
   status: 'The page of the gateway.',
+  scan: 'A look for what is connected, asked of the running agent.',
   sensors: 'A sensor that has no reading to give, or one that was refused.',
 };
 
