@@ -54,8 +54,8 @@ export interface BusScanOptions {
   readonly onProgress?: (done: number) => void;
   /** Nothing is written to whoever answers, and nobody guessed. */
   readonly addressesOnly?: boolean;
-  /** Addresses that are left alone. */
-  readonly except?: ReadonlySet<number>;
+  /** Tells of an address that it is left alone. */
+  readonly isLeftAlone?: (address: number) => boolean;
   /** Told each chip at once: those found before the signal aborts are known. */
   readonly onFound?: (chip: FoundChip) => void;
 }
@@ -64,7 +64,7 @@ export interface BusScanOptions {
 export async function scanI2cBus(
   ports: Pick<Ports, 'i2c'>,
   number: number,
-  { onProgress, addressesOnly = false, except, onFound }: BusScanOptions,
+  { onProgress, addressesOnly = false, isLeftAlone, onFound }: BusScanOptions,
   signal: AbortSignal,
 ): Promise<readonly FoundChip[]> {
   const bus = await ports.i2c.openBus(number, signal);
@@ -73,7 +73,7 @@ export async function scanI2cBus(
     for (let address = FIRST_ADDRESS; address <= LAST_ADDRESS; address += 1) {
       signal.throwIfAborted();
       onProgress?.((address - FIRST_ADDRESS) / (LAST_ADDRESS - FIRST_ADDRESS));
-      if (except?.has(address) === true) continue;
+      if (isLeftAlone?.(address) === true) continue;
       const answers = addressesOnly ? bus.probe(address, signal) : answersAt(bus, address, signal);
       if (!(await answers.catch(() => false))) continue;
       const guess = addressesOnly ? undefined : await identifyChip(bus, address, signal);

@@ -9,7 +9,7 @@ import { sentReading } from '../config/keys/sent-reading.ts';
 import { allModels } from '../config/models/find-models.ts';
 import { withModels } from '../config/models/with-models.ts';
 import { withPresets } from '../config/models/with-presets.ts';
-import type { ActuatorConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import type { ActuatorConfig, AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { sensorSchema } from '../config/schema/sensors.ts';
 import { AgentError, messageOf, refusal } from '../errors/agent-error.ts';
 import { addressInWords } from '../hardware/i2c-port.ts';
@@ -30,7 +30,7 @@ import { type FoundUnit, lookAtUnit, searchUnits, USUAL_UNITS } from './modbus-u
 import type { PartFinderDeps } from './part-finder.ts';
 import { chipSection, guessSection, thermometerSection, unitSection } from './sections.ts';
 import { readingsFrom, serialCandidates } from './serial-guesses.ts';
-import { chipUsers, takenWords, unknownChipUser, usedPorts } from './users.ts';
+import { chipUsers, placeOf, takenWords, unknownChipUser, usedPorts } from './users.ts';
 
 /** One bus: a chip that holds its clock costs a second for each address. */
 const MAX_BUS_MS = 15_000;
@@ -85,7 +85,8 @@ export class Search {
       if (unknown !== undefined)
         faults.push(`${label}: what answers was not asked for its kind, as ${unknown} may use a chip there`);
       const options = {
-        except: new Set(users.keys()),
+        // By the configuration in force then: a reload may name a chip meanwhile.
+        isLeftAlone: (address: number): boolean => chipUsers(this.#deps.config(), bus).has(address),
         addressesOnly: unknown !== undefined,
         onFound: (chip: FoundChip): void => void sightings.push(chipSighting(chip)),
       };
@@ -204,7 +205,7 @@ export class Search {
   ): Promise<Pick<FoundPart, 'sensor' | 'readings'>> {
     const { clock, configFile } = this.#deps;
     const config = isReadable && !signal.aborted ? await parsedSensor(section, configFile) : undefined;
-    if (config === undefined) return { sensor: section };
+    if (config === undefined || isTaken(config, this.#deps.config())) return { sensor: section };
     const read = (within: AbortSignal) => readingsFrom(config, this.#deps, within);
     const readings = await withinMs(clock, MAX_READ_MS, read, signal).catch(() => []);
     if (readings.length === 0) return { sensor: section };
@@ -216,6 +217,12 @@ export class Search {
     });
     return { sensor: section, readings: texts };
   }
+}
+
+/** Tells if a reload has named the chip, thermometer or port of a section since it was found. */
+function isTaken(section: SensorConfig, { sensors, actuators }: AgentConfig): boolean {
+  const place = placeOf(section);
+  return place !== undefined && [...sensors, ...actuators].some((user) => placeOf(user) === place);
 }
 
 /** Returns what the work gives; notes its fault otherwise, and returns what stands in. */

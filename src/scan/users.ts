@@ -49,6 +49,13 @@ export function takenWords(config: AgentConfig): readonly string[] {
   ];
 }
 
+/** Returns the one place that a user of chip, thermometer or serial port is at, as a text; undefined of others. */
+export function placeOf(user: User): string | undefined {
+  const chip = chipOf(user);
+  if (chip !== undefined) return `${chip.bus} ${chip.address}`;
+  return 'id' in user ? String(user.id) : portOf(user);
+}
+
 function chipOf(user: User): { readonly bus: number; readonly address: number } | undefined {
   return 'bus' in user ? user : undefined;
 }
