@@ -288,7 +288,9 @@ describe('sensors on the same bus', () => {
     expect(water).toMatchObject({ state: 'working', missed: 0, failures: 0 });
     expect((water?.reads ?? 0) - before).toBe(tookMs / 200);
     expect(parts.found).toMatchObject([{ id: 'i2c-1-0x49', usedBy: 'water' }]);
-    await sampler.close();
+    const closing = sampler.close();
+    await clock.advance(5_000);
+    await closing;
   });
 });
 
