@@ -8,6 +8,7 @@ import { thisMachine } from '../../src/agent/machine.ts';
 import { reachAgent } from '../../src/cli/agent-calls.ts';
 import { ControlClient } from '../../src/control-socket/control-client.ts';
 import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import { ROOM_SIGNALS } from '../../src/stand-ins/simulated-board/room-signals.ts';
 import { type BoardBench, openBoardBench } from '../support/board-bench.ts';
 import { fakeEdge } from '../support/fake-edge.ts';
 import { freePort } from '../support/free-port.ts';
@@ -35,8 +36,8 @@ beforeAll(async () => {
       {
         bus: 1,
         chips: [
-          { kind: 'bme280', address: 0x76, signals: {} },
-          { kind: 'bme280', address: 0x77, signals: {} },
+          { kind: 'bme280', address: 0x76, signals: ROOM_SIGNALS },
+          { kind: 'bme280', address: 0x77, signals: ROOM_SIGNALS },
         ],
       },
     ],
