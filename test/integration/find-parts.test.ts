@@ -1,4 +1,4 @@
-/** A running agent finds a chip on its board for whoever stands beside it, and its configuration takes what it proposes; the platform may not ask. */
+/** A running agent finds a chip on its board for whoever stands beside it; the platform may not ask. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,15 +70,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('answers the control socket with a sensor that its configuration takes', async () => {
+it('answers the control socket with a sensor to add, and the one that is there', async () => {
   const calls = await reachAgent({ runFolder: join(folder, 'run') }, fakeEdge());
   try {
     const { found, faults } = await calls.ask('findParts');
     expect(faults).toEqual([]);
     expect(found).toMatchObject([{ id: 'i2c-1-0x76', usedBy: 'room' }, FOUND]);
-    const { base } = await calls.ask('configure', { patch: { base: '', add: {} }, check: true });
-    const patch = { base, add: { sensors: [found[1]?.sensor ?? null] } };
-    expect(await calls.ask('configure', { patch, check: true })).toMatchObject({ faults: [], needs: 'reload' });
   } finally {
     await calls.close();
   }
