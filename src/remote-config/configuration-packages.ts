@@ -51,7 +51,10 @@ export function configurationPackages(deps: ConfigurationPackagesDeps): BuiltInH
         if (isWithdrawn()) return 'withdrawn';
         const taken = await remote.take({ file }, 'package', { from: { id, title, version } });
         signal.throwIfAborted();
-        if (taken.state === 'received') continue;
+        if (taken.state === 'received') {
+          waits(undefined);
+          continue;
+        }
         // It may have been put in place by a trial that began since.
         if (isInPlace(taken)) {
           if ((await remote.standing(id, hash)) === undefined) return 'installed';
@@ -63,7 +66,6 @@ export function configurationPackages(deps: ConfigurationPackagesDeps): BuiltInH
           throw refusal('remote-config/waited', `it has waited too long: ${taken.reason}`);
         waits(taken.reason);
         await clock.sleep(ASK_AGAIN_MS, signal);
-        waits(undefined);
       }
     },
   };
@@ -82,9 +84,15 @@ function whyRefused({ faults, locked, reason = 'it is no configuration' }: Taken
     ...locked.map(({ path, words }) => `may not come from afar: ${path}: ${words}`),
   ];
   if (all.length === 0) return reason.slice(0, MAX_REASON);
-  const named = all.slice(0, MAX_NAMED).join('; ');
+  const named = all.slice(0, MAX_NAMED);
   const more = all.length > MAX_NAMED ? `; and ${all.length - MAX_NAMED} more` : '';
-  return `${named.slice(0, MAX_REASON - more.length)}${more}`;
+  // A long one leaves room for the others.
+  const room = Math.floor((MAX_REASON - more.length) / named.length) - '; '.length;
+  return `${named.map((words) => cut(words, room)).join('; ')}${more}`;
+}
+
+function cut(words: string, room: number): string {
+  return words.length <= room ? words : `${words.slice(0, room - 1)}…`;
 }
 
 function faultText({ path, line, column, problem, expected }: CandidateFault): string {
