@@ -74,7 +74,7 @@ export function configurationPackages(deps: ConfigurationPackagesDeps): BuiltInH
 function expectKept(standing: Exclude<PackageStanding, { readonly state: 'on' }>): 'installed' {
   if (standing.state === 'kept') return 'installed';
   const words = standing.state === 'returned' ? 'the file of before is in force again' : 'it was refused';
-  throw refusal(`remote-config/${standing.state}`, `${words}: ${standing.reason}`.slice(0, MAX_REASON));
+  throw refusal('remote-config/not-kept', `${words}: ${standing.reason}`.slice(0, MAX_REASON));
 }
 
 /** Returns all that is wrong with it, with its places, as far as there is room. */

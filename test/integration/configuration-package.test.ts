@@ -3,7 +3,7 @@
  * as the update of the package. A restart makes a process of its own of everything but root, the platform and the files.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
@@ -407,6 +407,19 @@ describe('a configuration that is assigned as a package', () => {
       expect(await bench.inPlace()).toBe(isGood ? AFTER : BEFORE);
     },
   );
+
+  it('ends as its trial ends where nothing of its request is kept but what root has', async () => {
+    await assign('3-a', signed(RESTARTED));
+    await until(() => states().includes('received'));
+    await rm(join(folder(), 'remote-configuration.json'));
+    await until(() => states().includes('trying'));
+    await end();
+    await rm(join(folder(), 'remote-configuration.json'));
+    life = await begin();
+    await until(hasEnded);
+    expect([walked().at(-1), await bench.inPlace()]).toEqual(['UPDATED', RESTARTED]);
+    expect(await bench.history()).toEqual(['0001', '0001.yaml']);
+  });
 
   it('whose trial a power cut ends has failed, and is not tried again', async () => {
     works = false;
