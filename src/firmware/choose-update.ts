@@ -42,7 +42,7 @@ export function chooseOffer(
   const update = { ...newUpdate(deps, { title, version, source: 'platform', fingerprint }), from };
   const reason = 'fault' in offer ? offer.fault : refusalOf(deps, journal, offer);
   if (reason !== undefined) return { update, outcome: { event: 'refused', reason } };
-  // Of what is installed by itself others may have made something else since.
+  // A configuration that was kept may have been changed since.
   const isInstalled = isOurs(deps, title)
     ? version === runningVersion(deps)
     : builtInOf(deps, title) === undefined && fingerprint === journal.installedOffer;

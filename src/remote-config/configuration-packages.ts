@@ -73,8 +73,10 @@ export function configurationPackages(deps: ConfigurationPackagesDeps): BuiltInH
 
 function expectKept(standing: Exclude<PackageStanding, { readonly state: 'on' }>): 'installed' {
   if (standing.state === 'kept') return 'installed';
-  const words = standing.state === 'returned' ? 'the file of before is in force again' : 'it was refused';
-  throw refusal('remote-config/not-kept', `${words}: ${standing.reason}`.slice(0, MAX_REASON));
+  const reason = cut(standing.reason, MAX_REASON / 2);
+  throw standing.state === 'returned'
+    ? refusal('remote-config/returned', `the file of before is in force again: ${reason}`)
+    : refusal('remote-config/refused', `it was refused: ${reason}`);
 }
 
 /** Returns all that is wrong with it, with its places, as far as there is room. */

@@ -21,7 +21,7 @@ export interface ToldHistory {
   readonly number: string;
   readonly hash: string;
   readonly origin: string;
-  /** Of those that came as a package, where the agent knows it. */
+  /** Package that it came in, where the agent knows it. */
   readonly package?: PackageName | undefined;
   readonly outcome: string;
   readonly atMs: EpochMs;

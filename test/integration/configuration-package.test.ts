@@ -410,8 +410,6 @@ describe('a configuration that is assigned as a package', () => {
 
   it('ends as its trial ends where nothing of its request is kept but what root has', async () => {
     await assign('3-a', signed(RESTARTED));
-    await until(() => states().includes('received'));
-    await rm(join(folder(), 'remote-configuration.json'));
     await until(() => states().includes('trying'));
     await end();
     await rm(join(folder(), 'remote-configuration.json'));
