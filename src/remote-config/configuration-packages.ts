@@ -15,7 +15,7 @@ import { fileHash } from './file-hash.ts';
 import { isInPlace, type PackageStanding, type RemoteConfig, type Taken } from './remote-config.ts';
 
 export interface ConfigurationPackagesDeps {
-  readonly remote: Pick<RemoteConfig, 'take' | 'standing'>;
+  readonly remote: Pick<RemoteConfig, 'take' | 'standing' | 'giveUp'>;
   readonly clock: Clock;
   readonly files: Pick<UpdateFiles, 'read'>;
   /** How long it may wait for its turn, counted from this process's first attempt. */
@@ -48,7 +48,10 @@ export function configurationPackages(deps: ConfigurationPackagesDeps): BuiltInH
           continue;
         }
         if (standing !== undefined) return expectKept(standing);
-        if (isWithdrawn()) return 'withdrawn';
+        if (isWithdrawn()) {
+          remote.giveUp(hash, 'its package is not assigned any more');
+          return 'withdrawn';
+        }
         const taken = await remote.take({ file }, 'package', { from: { id, title, version } });
         signal.throwIfAborted();
         if (taken.state === 'received') {
@@ -62,8 +65,11 @@ export function configurationPackages(deps: ConfigurationPackagesDeps): BuiltInH
         }
         const waitsToo = taken.isForNow === true && taken.hasNoHelper !== true;
         if (!waitsToo) throw refusal('remote-config/refused', whyRefused(taken));
-        if (clock.monotonicMs() - sinceMs > waitMs)
-          throw refusal('remote-config/waited', `it has waited too long: ${taken.reason}`);
+        if (clock.monotonicMs() - sinceMs > waitMs) {
+          const waited = refusal('remote-config/waited', `it has waited too long: ${taken.reason}`);
+          remote.giveUp(hash, waited.message);
+          throw waited;
+        }
         waits(taken.reason);
         await clock.sleep(ASK_AGAIN_MS, signal);
       }

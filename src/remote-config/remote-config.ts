@@ -213,6 +213,13 @@ export class RemoteConfig {
     return result?.id === id && result.outcome !== 'trying' ? standingOf(endOf(result, hash)) : undefined;
   }
 
+  /** Tells that a package waits no longer, and why it is not tried. */
+  giveUp(hash: string, reason: string): void {
+    const waiting = this.#state;
+    if (waiting?.state !== 'waiting' || waiting.hash !== hash) return;
+    this.#tell({ state: 'refused', hash, origin: waiting.origin, package: waiting.package, reason });
+  }
+
   /** True for a patch that was taken or refused before, whatever else was since: it is not tried again by the process that comes next. */
   knows(patchHash: string): boolean {
     return this.#lastPatch === patchHash;

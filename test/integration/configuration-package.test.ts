@@ -255,7 +255,11 @@ async function assign(version: string, bytes: Uint8Array): Promise<void> {
 
 const values = (key: string) => (platform.deviceView('gateway')?.points.get(key) ?? []).map(({ value }) => value);
 const walked = () => values('sw_state').filter((state) => state !== 'QUEUED' && state !== 'INITIATED');
-const hasEnded = () => ['UPDATED', 'FAILED'].includes(String(walked().at(-1)));
+const ends = () => walked().filter((state) => state === 'UPDATED' || state === 'FAILED').length;
+/** What belongs to the last state comes behind it. */
+const hasEnded = () =>
+  ['UPDATED', 'FAILED'].includes(String(walked().at(-1))) &&
+  values('sw_error').length + values('current_sw_version').length >= ends();
 const states = () => told.map(({ state }) => state);
 
 describe('a configuration that is assigned as a package', () => {
@@ -357,6 +361,10 @@ describe('a configuration that is assigned as a package', () => {
     await until(() => told.length > 0);
     await assign('4-a', signed(AFTER));
     await until(() => walked().length === 8);
+    expect(told.slice(0, 2)).toMatchObject([
+      { state: 'waiting', package: { version: '3-a' } },
+      { state: 'refused', package: { version: '3-a' }, reason: 'its package is not assigned any more' },
+    ]);
     busy = undefined;
     await until(hasEnded);
     expect([values('current_sw_version'), await bench.inPlace()]).toEqual([['4-a'], AFTER]);
@@ -371,6 +379,7 @@ describe('a configuration that is assigned as a package', () => {
     await assign('3-a', signed(AFTER));
     await until(hasEnded);
     expect(values('sw_error')).toEqual(['it has waited too long: an update is under way']);
+    expect(told.at(-1)).toMatchObject({ state: 'refused', reason: 'it has waited too long: an update is under way' });
   });
 
   it.each([true, false])('follows its trial through a restart to its end, where it works: %s', async (isGood) => {
