@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release: scripts/build-release.sh [--arch x64|arm64] [--key signing-key.pem] [--release VERSION] [--deb] [--level N] [--json]
+# Signs another file, such as a configuration: scripts/build-release.sh --key signing-key.pem --sign FILE
 # A key is made with: openssl genpkey -algorithm ed25519 -out signing-key.pem
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,6 +11,7 @@ arch=x64
 [ "$(uname -m)" = aarch64 ] && arch=arm64
 own=$arch
 deb=no
+sign=no
 level=22
 out=$root/build/release
 release=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")
@@ -17,8 +19,9 @@ arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     --arch) arch=$2; arguments+=("$1" "$2"); shift ;;
-    -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;;
     --deb) deb=yes ;;
+    --sign) sign=yes; arguments+=("$1" "${2:?--sign needs a file}"); shift ;;
     --level) level=$2; arguments+=("$1" "$2"); shift ;;
     --out) out=$2; arguments+=("$1" "$2"); shift ;;
     --release) release=$2; arguments+=("$1" "$2"); shift ;;
@@ -26,6 +29,8 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+
+[ "$sign" = no ] || exec "$root/scripts/dev.sh" node "$root/scripts/sign-file.ts" "${arguments[@]}"
 
 if [ "$arch" = arm64 ] && [ "$own" != arm64 ] && ! command -v aarch64-linux-gnu-g++ >/dev/null; then
   echo 'build-release: installing the Debian package g++-aarch64-linux-gnu' >&2

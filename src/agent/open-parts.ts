@@ -251,6 +251,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     restart: deps.restart,
     onReported,
     locked: () => hardware.actuators.lockout.locked,
+    builtIn: (title) => remoteConfigurations.packages(title),
     holds: () => (remoteConfigurations.remote.isOn ? 'a configuration is on trial' : undefined),
   });
   const beats = createPollBeat(clock);

@@ -10,6 +10,7 @@ import { refusal } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import { expectHelper, leaveRequest } from '../firmware/swap-request.ts';
 import { updateFiles } from '../firmware/update-files.ts';
+import type { BuiltInHandler } from '../firmware/updater-deps.ts';
 import type { Environment } from '../host/environment.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -17,6 +18,7 @@ import { randomId } from '../host/random.ts';
 import type { Link } from '../link/link.ts';
 import type { Configurations } from '../operations/configuration-operations.ts';
 import type { PlatformClients } from '../platform/platform-clients.ts';
+import { configurationPackages } from '../remote-config/configuration-packages.ts';
 import { fileHash } from '../remote-config/file-hash.ts';
 import type { PollWatch } from '../remote-config/poll-watch.ts';
 import { type ConfigurationState, REMOTE_CONFIGURATION_FORMAT, RemoteConfig } from '../remote-config/remote-config.ts';
@@ -36,7 +38,7 @@ export interface RemoteConfigurationDeps {
   readonly telemetry: Pick<TelemetryPath, 'uploader'>;
   readonly sampler: Pick<Sampler, 'states'>;
   readonly actuators: Pick<Actuators, 'states'>;
-  readonly firmware: Pick<FirmwareUpdates, 'status'>;
+  readonly firmware: Pick<FirmwareUpdates, 'status' | 'isInstalling'>;
   readonly contact: Pick<PlatformClients['contact'], 'status'>;
   readonly locked: () => boolean;
   readonly polls: { readonly commands: PollWatch; readonly attributes: PollWatch };
@@ -50,6 +52,8 @@ export interface RemoteConfigurations {
   readonly remote: RemoteConfig;
   readonly operations: Configurations;
   readonly target: SharedTarget;
+  /** Takes the gateway's software packages of this title; undefined for every other title. */
+  readonly packages: (title: string) => BuiltInHandler | undefined;
 }
 
 export function openRemoteConfigurations(deps: RemoteConfigurationDeps): RemoteConfigurations {
@@ -84,8 +88,13 @@ export function openRemoteConfigurations(deps: RemoteConfigurationDeps): RemoteC
     newId: () => randomId(randomBytes),
     onState,
   });
+  const packages = configurationPackages({ remote, clock, files, waitMs: firmware.downloadDeadlineMs });
   return {
     remote,
+    packages: (title) => {
+      const { enabled, title: own } = config().remoteConfiguration;
+      return enabled && title === own ? packages : undefined;
+    },
     operations: {
       take: (wanted, origin, options) => remote.take(wanted, origin, options),
       tell: () => configurationsTold(remote, { files, paths, runningHash, clock }),
@@ -116,6 +125,8 @@ function busy(
 ): string | undefined {
   if (firmware.status().state !== 'idle')
     return 'an update is under way: the configuration is to be sent again after it';
+  if (needs === 'restart' && firmware.isInstalling)
+    return 'something attached is being updated, and this change needs a restart: it is to be sent again after it';
   if (needs === 'reload') return undefined;
   if (locked()) return 'someone works on the machine, which is locked out, and this change needs a restart';
   const timed = actuators.states().find(({ pulsing, sentence }) => pulsing || sentence?.values.leftMs !== undefined);

@@ -70,17 +70,24 @@ function historyText({ fileHash: running, state, trial, history }: Configuration
       `file ${trial.hash.slice(0, FILE_DIGITS)}, returns in ${secondsText(trial.secondsLeft)} unless it proves itself`,
     ]);
   if (state !== undefined && trial === undefined)
-    rows.push(['last', `${state.state}, ${timeText(state.atMs)}${reasonText(state.reason)}`]);
+    rows.push([
+      'last',
+      `${state.state}, ${timeText(state.atMs)}${packageText(state.package)}${reasonText(state.reason)}`,
+    ]);
   const tried = history.toSorted((one, other) => Number(other.number) - Number(one.number));
   const list = tried.map((one) => [String(Number(one.number)), timeText(one.atMs), ...triedText(one)]);
   return `${print.table(rows)}${list.length === 0 ? 'none was tried yet\n' : `\n${print.table(list)}`}`;
 }
 
-function triedText({ hash, origin, outcome, reason }: ToldHistory): readonly string[] {
+function triedText({ hash, origin, package: name, outcome, reason }: ToldHistory): readonly string[] {
   return [
     hash.slice(0, FILE_DIGITS),
-    `${printable(outcome)} ${ORIGINS[origin] ?? printable(origin)}${reasonText(reason)}`,
+    `${printable(outcome)} ${ORIGINS[origin] ?? printable(origin)}${packageText(name)}${reasonText(reason)}`,
   ];
+}
+
+function packageText(name: ToldHistory['package']): string {
+  return name === undefined ? '' : ` (${printable(name.title)} ${printable(name.version)})`;
 }
 
 function reasonText(reason: string | undefined): string {

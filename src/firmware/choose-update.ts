@@ -7,10 +7,11 @@ import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import { readImageManifest } from './release-archive.ts';
 import { copyPlain } from './release-folder.ts';
+import { SIGNATURE_FRAME_BYTES } from './release-signature.ts';
 import { compareVersions, isVersion } from './release-version.ts';
 import { UNKNOWN_VERSION, type Update, type UpdateJournal } from './update-journal.ts';
 import type { UpdateEvent } from './update-states.ts';
-import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
+import type { BuiltInHandler, StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
 /** A request at the command line: a bundle that lies here, or a release that is kept. */
 export type UpdateWish =
@@ -27,7 +28,7 @@ const HANDLER_VERSION = /^[0-9A-Za-z][\x20-\x7e]{0,127}$/;
 
 const NO_CHECKSUM = 'it has no checksum';
 
-type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'release' | 'clock' | 'newId'>;
+type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'release' | 'builtIn' | 'clock' | 'newId'>;
 
 /** Undefined when nothing is offered, or when this offer has already ended. */
 export function chooseOffer(
@@ -41,7 +42,10 @@ export function chooseOffer(
   const update = { ...newUpdate(deps, { title, version, source: 'platform', fingerprint }), from };
   const reason = 'fault' in offer ? offer.fault : refusalOf(deps, journal, offer);
   if (reason !== undefined) return { update, outcome: { event: 'refused', reason } };
-  const isInstalled = isOurs(deps, title) ? version === runningVersion(deps) : fingerprint === journal.installedOffer;
+  // A configuration that was kept may have been changed since.
+  const isInstalled = isOurs(deps, title)
+    ? version === runningVersion(deps)
+    : builtInOf(deps, title) === undefined && fingerprint === journal.installedOffer;
   if (isInstalled) return { update: { ...update, isThere: true }, outcome: { event: 'runs-already' } };
   return { update: { ...update, offer: offer as FirmwareOffer }, outcome: { event: 'offered' } };
 }
@@ -101,6 +105,14 @@ export function handlerOf(
   return config.handlers.find((handler) => handler.title === title && handler.package === kind);
 }
 
+/** The agent's own handler of a package, which goes before those of the configuration; undefined where there is none. */
+export function builtInOf(
+  { kind, builtIn }: Pick<UpdaterDeps, 'kind' | 'builtIn'>,
+  title: string,
+): BuiltInHandler | undefined {
+  return kind === 'software' ? builtIn?.(title) : undefined;
+}
+
 async function releaseIn(
   deps: Pick<UpdaterDeps, 'release' | 'files'>,
   path: string,
@@ -128,6 +140,8 @@ function refusalOf(deps: ChooseDeps, journal: UpdateJournal, offer: FirmwareOffe
   const running = runningVersion(deps);
   const { title, version, checksum } = offer;
   if (!isOurs(deps, title)) {
+    const builtIn = builtInOf(deps, title);
+    if (builtIn !== undefined) return refusalByItself(builtIn, offer);
     const handler = handlerOf(deps, title);
     if (handler === undefined) return `nothing here is called "${title}"`;
     if (!HANDLER_VERSION.test(version))
@@ -152,6 +166,16 @@ function refusalBy(
   if (url !== undefined && source !== undefined && !hasHost(url, source))
     return 'the host of its external address is not among the hosts in the source of its handler';
   return undefined;
+}
+
+function refusalByItself(
+  { maxPayloadBytes }: BuiltInHandler,
+  { checksum, sizeBytes = 0 }: FirmwareOffer,
+): string | undefined {
+  if (checksum === undefined) return NO_CHECKSUM;
+  return sizeBytes > maxPayloadBytes + SIGNATURE_FRAME_BYTES
+    ? `it has ${sizeBytes} bytes, and may have ${maxPayloadBytes}`
+    : undefined;
 }
 
 /** Version of a handler's package that was installed last. */

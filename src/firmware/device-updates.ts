@@ -31,7 +31,7 @@ export interface DeviceUpdatesDeps
   readonly installs: UpdateTurns;
 }
 
-export interface UpdatedDevice extends Pick<UpdaterDeps, 'log' | 'release'> {
+export interface UpdatedDevice extends Pick<UpdaterDeps, 'log' | 'release' | 'builtIn'> {
   readonly device: DeviceAtPlatform;
   /** Its slot in the configuration, as a word for its handlers; undefined of the gateway. */
   readonly slot: string | undefined;
@@ -112,6 +112,7 @@ function openUpdater(kind: PackageKind, deps: DeviceUpdatesDeps, updated: Update
     },
     arch: process.arch,
     release,
+    builtIn: updated.builtIn,
     report: async (values) => {
       await deps.append(updateEntries(id, values, clock));
       void opened.then(({ status }) => updated.onReported?.(kind, status));

@@ -34,6 +34,8 @@ const READ_AGAIN_AFTER_MS = 60_000;
 const LOAD_WITHIN_MS = 5_000;
 /** The platform writes the attributes of one assignment one after the other, and may tell of each. */
 const ONE_ASSIGNMENT_MS = 5_000;
+/** States whose step tells what it waits for. */
+const WAITING: ReadonlySet<UpdateState> = new Set(['downloading', 'applying']);
 const NO_ANSWER = 'the disk does not answer';
 
 export class FirmwareUpdater {
@@ -61,7 +63,7 @@ export class FirmwareUpdater {
   /** The settled offer is forgotten, and the disk does not say so yet. */
   #isUnsaved = false;
   #receivedBytes = 0;
-  /** Why the download does not go on. */
+  /** Why the download, or a built-in handler, does not go on. */
   #waits: string | undefined;
 
   private constructor(deps: UpdaterDeps) {
@@ -95,9 +97,7 @@ export class FirmwareUpdater {
       isWaited: this.#isWaited,
       fault: this.#fault,
       waits:
-        this.#steps.lockout.reason ??
-        this.#pace.reason ??
-        (this.#journal.state === 'downloading' ? this.#waits : undefined),
+        this.#steps.lockout.reason ?? this.#pace.reason ?? (WAITING.has(this.#journal.state) ? this.#waits : undefined),
     };
     return statusOf({
       running: runningVersion(this.#deps),

@@ -23,14 +23,14 @@ import { lastFailure, type UpdaterStatus } from './updater-status.ts';
 
 export interface FirmwareUpdatesDeps
   extends Omit<DeviceUpdatesDeps, 'downloads' | 'installs'>,
-    Pick<UpdatedDevice, 'log' | 'onReported'> {
+    Pick<UpdatedDevice, 'log' | 'onReported' | 'builtIn'> {
   /** The gateway. */
   readonly self: DeviceAtPlatform;
   /** True once an upload of this process was acknowledged. */
   readonly uploaded: () => boolean;
   /** The fault of this machine, the network aside; undefined when all is well. */
   readonly fault: () => string | undefined;
-  /** Returns what an update of the gateway waits for besides, in words. */
+  /** Returns what every update waits for besides, in words. */
   readonly holds?: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
@@ -93,6 +93,7 @@ export class FirmwareUpdates implements FirmwareControl {
         log,
         handlers: gatewayHandlers(config),
         release,
+        builtIn: deps.builtIn,
         // A command that is cut short may leave a device that does not work.
         holds: () => (turns.installs.isTaken ? 'something attached is being updated' : deps.holds?.()),
         onReported,
@@ -110,6 +111,13 @@ export class FirmwareUpdates implements FirmwareControl {
 
   status(): UpdaterStatus {
     return this.self.updater('firmware').status;
+  }
+
+  /** True while something attached is being updated, or a package of the gateway that is no release is about to be. */
+  get isInstalling(): boolean {
+    const { state, update } = this.self.updater('software').status;
+    const isOwn = update !== undefined && this.#deps.builtIn?.(update.title) !== undefined;
+    return this.#turns.installs.isTaken || (state === 'applying' && !isOwn);
   }
 
   /** For the status page and `turnstone status`. */
@@ -137,7 +145,7 @@ export class FirmwareUpdates implements FirmwareControl {
     const holds = (): string | undefined => {
       if (SWAPS.has(this.status().state)) return 'the gateway itself is being updated';
       if (isPulsing()) return 'an output of the device is on for a time';
-      return installs.isTaken ? 'another device is being updated' : undefined;
+      return installs.isTaken ? 'another device is being updated' : this.#deps.holds?.();
     };
     return await DeviceUpdates.open(
       { ...this.#deps, ...this.#turns },

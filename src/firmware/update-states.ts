@@ -46,8 +46,12 @@ export const UPDATE_STATES = {
       failed: 'failed',
     },
   },
-  /** An attached device: its fixed command, with the verified file. */
-  applying: { report: 'UPDATING', step: 'run-handler', on: { done: 'updated', failed: 'failed' } },
+  /** An attached device: its fixed command, with the verified file. A configuration: its trial; until that is asked for the offer may go. */
+  applying: {
+    report: 'UPDATING',
+    step: 'run-handler',
+    on: { done: 'updated', withdrawn: 'idle', failed: 'failed' },
+  },
   /** The new release runs and has to prove itself. */
   trial: {
     report: 'UPDATING',

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import type { FileBeginning } from '../platform/device-api.ts';
-import { handlerOf, isOurs, runningVersion } from './choose-update.ts';
+import { builtInOf, handlerOf, isOurs, runningVersion } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
@@ -10,12 +10,13 @@ import { CONFIRMED_NAME, currentVersion, guardLines, HANDED_OVER_NAME, IMAGE_NAM
 import type { ImageSums } from './image-sums.ts';
 import { LockoutWait } from './lockout-wait.ts';
 import { readImageManifest } from './release-archive.ts';
+import { SIGNATURE_FRAME_BYTES } from './release-signature.ts';
 import { proveRelease } from './release-trial.ts';
 import { awaitSwap, leaveRequest, lookAtGuard, withdrawRequest } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
 import { UPDATE_STATES, type UpdateEvent, type UpdateState, type UpdateStep } from './update-states.ts';
 import type { UpdateTurn } from './update-turns.ts';
-import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
+import type { BuiltInHandler, StepOutcome, UpdaterDeps } from './updater-deps.ts';
 import { expectAnnounced, expectFitting, expectSigned, sumsOf, type VerifyDeps, writePayload } from './verify-image.ts';
 
 /** Undefined: the signal aborted, or the same step is to be begun again. */
@@ -27,7 +28,7 @@ export interface StepSurroundings {
   readonly standing: (fingerprint: string) => OfferStanding;
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly received: (bytes: number) => void;
-  /** Told why a download waits; undefined when it goes on. */
+  /** Told why a download, or a built-in handler, waits; undefined when it goes on. */
   readonly waits: (reason: string | undefined) => void;
 }
 
@@ -68,7 +69,11 @@ export class UpdateSteps {
 
   /** Resolves when the step of a state may be taken: false when the signal has aborted meanwhile. */
   allows(state: UpdateState, update: Update, signal: AbortSignal): Promise<boolean> {
-    return this.lockout.allows(UPDATE_STATES[state].step, update, () => this.#isWithdrawn(update), signal);
+    const { step } = UPDATE_STATES[state];
+    // A built-in handler waits by itself: what it waits for may be its own work.
+    if (step === 'run-handler' && builtInOf(this.#deps, update.title) !== undefined)
+      return Promise.resolve(!signal.aborted);
+    return this.lockout.allows(step, update, () => this.#isWithdrawn(update), signal);
   }
 
   /** Only after `allows`. */
@@ -133,12 +138,13 @@ export class UpdateSteps {
       turn?.progressed();
       received(bytes);
     };
-    const hosts = isOurs(this.#deps, title) ? undefined : handlerOf(this.#deps, title)?.source;
+    const builtIn = builtInOf(this.#deps, title);
+    const hosts = builtIn !== undefined || isOurs(this.#deps, title) ? undefined : handlerOf(this.#deps, title)?.source;
     const deps = {
       files,
       clock,
       log,
-      settings: config,
+      settings: builtIn === undefined ? config : { ...config, maxSizeBytes: imageBytes(builtIn, config) },
       getChunk,
       getUrl: (url: string, beginning: FileBeginning | undefined, ended: AbortSignal) =>
         getUrl(url, { beginning, hosts }, ended),
@@ -231,7 +237,9 @@ export class UpdateSteps {
   }
 
   async #runHandler(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { files, release } = this.#deps;
+    const { release } = this.#deps;
+    const builtIn = builtInOf(this.#deps, update.title);
+    if (builtIn !== undefined) return this.#installByItself(builtIn, update, signal);
     const handler = handlerOf(this.#deps, update.title);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
     const isCutShort = update.attempts > (release === undefined ? 1 : MAX_ATTEMPTS);
@@ -239,16 +247,35 @@ export class UpdateSteps {
       return { event: 'failed', reason: release === undefined ? CUT_SHORT : 'its command was cut short too often' };
     const { title, version } = update;
     return outcomeOf(signal, async () => {
-      const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#signing(update)));
-      await writePayload(files, this.image, this.#payload, bytes);
+      await this.#layPayload(update);
       await this.#deps.runHandler(handler, { file: this.#payload, title, version }, signal);
     });
+  }
+
+  async #installByItself(builtIn: BuiltInHandler, update: Update, signal: AbortSignal): Promise<Outcome> {
+    const { id, title, version } = update;
+    const { waits } = this.#around;
+    const around = { isWithdrawn: () => this.#isWithdrawn(update), waits };
+    let installed: 'installed' | 'withdrawn' | undefined;
+    const outcome = await outcomeOf(signal, async () => {
+      await this.#layPayload(update);
+      installed = await builtIn.install({ id, file: this.#payload, title, version }, around, signal);
+    });
+    waits(undefined);
+    return installed === 'withdrawn' ? { event: 'withdrawn' } : outcome;
+  }
+
+  async #layPayload(update: Update): Promise<void> {
+    const { files } = this.#deps;
+    const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#signing(update)));
+    await writePayload(files, this.image, this.#payload, bytes);
   }
 
   /** A file without a checksum must be signed, whatever else need not be. */
   #signing({ title, offer }: Update): VerifyDeps {
     const { files, log, config } = this.#deps;
-    const own = isOurs(this.#deps, title) ? undefined : handlerOf(this.#deps, title)?.requireSignature;
+    const isOwn = isOurs(this.#deps, title) || builtInOf(this.#deps, title) !== undefined;
+    const own = isOwn ? undefined : handlerOf(this.#deps, title)?.requireSignature;
     const hasSum = offer === undefined || offer.checksum !== undefined;
     return {
       files,
@@ -282,6 +309,10 @@ export class UpdateSteps {
     if (this.#deps.kind === 'firmware')
       await this.#deps.files.remove(join(this.#deps.paths.firmware, HANDED_OVER_NAME));
   }
+}
+
+function imageBytes({ maxPayloadBytes }: BuiltInHandler, { maxSizeBytes }: UpdaterDeps['config']): number {
+  return Math.min(maxSizeBytes, maxPayloadBytes + SIGNATURE_FRAME_BYTES);
 }
 
 /** `done`, or `failed` with the reason; undefined when the signal aborted. */

@@ -7,6 +7,7 @@ import type { JsonValue } from '../values/json.ts';
 import type { PackageKind } from './firmware-offer.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import type { UpdateFiles } from './update-files.ts';
+import type { Update } from './update-journal.ts';
 import type { UpdateTurn } from './update-turns.ts';
 
 /** Fetches a file from its external address, or the rest of it; each host on the way is one of `hosts`, where there are any. */
@@ -34,6 +35,8 @@ export interface UpdaterDeps {
   readonly report: (values: Readonly<Record<string, JsonValue>>) => Promise<void>;
   /** Runs a handler's fixed command; rejects with what went wrong. */
   readonly runHandler: (handler: FirmwareHandlerConfig, image: HandledImage, signal: AbortSignal) => Promise<void>;
+  /** The agent's own handler of a title; undefined where there is none. */
+  readonly builtIn?: ((title: string) => BuiltInHandler | undefined) | undefined;
   /** Names an update, or a request to the root helper, like no other. */
   readonly newId: () => string;
   /** True while someone works on the machine. */
@@ -44,6 +47,27 @@ export interface UpdaterDeps {
   readonly takeTurn?: (signal: AbortSignal) => Promise<UpdateTurn>;
   /** Why the update does not go on, for a person to know; undefined when it does. */
   readonly onWait: (why: string | undefined) => void;
+}
+
+/** Takes packages of one title in place of a command of `firmware.handlers`. It can be begun again after a kill, and waits by itself. */
+export interface BuiltInHandler {
+  /** Largest payload, without its signature. */
+  readonly maxPayloadBytes: number;
+  /**
+   * Resolves with `installed`, also when it was there already; with `withdrawn` when the offer was, and nothing had begun.
+   * @throws AgentError (drop) with the reason why it is not installed.
+   */
+  readonly install: (
+    image: HandledImage & Pick<Update, 'id'>,
+    around: BuiltInSurroundings,
+    signal: AbortSignal,
+  ) => Promise<'installed' | 'withdrawn'>;
+}
+
+export interface BuiltInSurroundings {
+  readonly isWithdrawn: () => boolean;
+  /** Told why it waits, in words; undefined when it goes on. */
+  readonly waits: (reason: string | undefined) => void;
 }
 
 export interface AgentRelease {

@@ -3,7 +3,7 @@
  * by itself, and the guard returns the file without the agent.
  *
  *   received ─► refused
- *      └──────► trying ─► kept | returned
+ *      └──────► trying ─► kept | returned         a package that is in place already is kept, and one that has to wait is waiting
  */
 import { join } from 'node:path';
 import type { ReadConfig } from '../config/read-config.ts';
@@ -20,6 +20,7 @@ import { fileHash } from './file-hash.ts';
 import { judgeTrial, type SeenOnTrial } from './trial-judge.ts';
 import {
   CANDIDATE_NAME,
+  type ConfigurationResult,
   type ConfigurationTrial,
   readConfigurationResult,
   readConfigurationTrial,
@@ -28,8 +29,25 @@ import {
 
 export const REMOTE_CONFIGURATION_FORMAT = { format: 'turnstone/remote-configuration', version: 1 } as const;
 
-const STATES = ['received', 'refused', 'trying', 'kept', 'returned'] as const;
+const STATES = ['waiting', 'received', 'refused', 'trying', 'kept', 'returned'] as const;
 const ORIGINS = ['package', 'patch', 'page', 'local'] as const satisfies ConfigurationOrigin[];
+
+/** A package of the platform, as a person has named it. */
+export interface PackageName {
+  readonly title: string;
+  readonly version: string;
+}
+
+/** The package that a configuration comes in; the trial has its id, so that every process knows which one is on. */
+export interface ConfigurationPackage extends PackageName {
+  readonly id: string;
+}
+
+/** Where the configuration of a package stands: on its way under the id of a request, or at its end. */
+export type PackageStanding =
+  | { readonly state: 'on'; readonly id: string }
+  | { readonly state: 'kept' }
+  | { readonly state: 'refused' | 'returned'; readonly reason: string };
 
 /** Fate of the last configuration from afar. */
 export interface ConfigurationState {
@@ -38,7 +56,8 @@ export interface ConfigurationState {
   readonly hash: string;
   readonly atMs: EpochMs;
   readonly origin: ConfigurationOrigin;
-  readonly reason?: string;
+  readonly package?: PackageName | undefined;
+  readonly reason?: string | undefined;
   readonly faults?: Candidate['faults'];
 }
 
@@ -73,6 +92,7 @@ interface Pending {
   readonly id: string;
   readonly hash: string;
   readonly origin: ConfigurationOrigin;
+  readonly package?: PackageName | undefined;
   readonly sensors: readonly string[];
   /** Outputs that were in fault before. */
   readonly faulty: readonly string[];
@@ -84,11 +104,28 @@ export interface Taken extends Omit<Candidate, 'bytes' | 'config'> {
   readonly reason?: string;
   /** True for a refusal that ends by itself: the same may be sent again. */
   readonly isForNow?: true;
+  /** True where root has no helper, which ends by a person's hand alone. */
+  readonly hasNoHelper?: true;
+}
+
+export interface TakeOptions {
+  /** Only to be looked at. */
+  readonly check?: boolean;
+  /** Its package; then what is refused for now is told as waiting, and what is in place already is not told as refused. */
+  readonly from?: ConfigurationPackage | undefined;
+}
+
+/** The end of a package's request, for the process that comes after a kill. */
+interface PackageEnd extends Pick<ConfigurationState, 'reason'> {
+  readonly id: string;
+  readonly state: 'kept' | 'refused' | 'returned';
 }
 
 const LOOK_EVERY_MS = 1_000;
 /** The helper is there within seconds; one of an earlier release does not know the request. */
 const ANSWER_WITHIN_MS = 120_000;
+/** As many as root's history has. */
+const MAX_PACKAGES = 10;
 /** A settlement that was not seen to is asked for again. */
 const SETTLE_AGAIN_MS = 30_000;
 
@@ -97,6 +134,9 @@ export class RemoteConfig {
   #pending: Pending | undefined;
   #state: ConfigurationState | undefined;
   #lastPatch: string | undefined;
+  #lastPackage: PackageEnd | undefined;
+  /** By the id of the request; root's history knows it too. */
+  #packages: readonly ConfigurationPackage[] = [];
   #askedAtMs: number;
   #settledAtMs = Number.NEGATIVE_INFINITY;
   #takes = Promise.resolve();
@@ -117,6 +157,8 @@ export class RemoteConfig {
   #load(kept: JsonObject | undefined): void {
     this.#pending = pendingOf(kept?.pending);
     this.#state = stateOf(kept?.state);
+    this.#lastPackage = packageEndOf(kept?.lastPackage);
+    this.#packages = Array.isArray(kept?.packages) ? kept.packages.flatMap((one) => packageOf(one) ?? []) : [];
     this.#lastPatch = typeof kept?.lastPatch === 'string' ? kept.lastPatch : undefined;
   }
 
@@ -136,16 +178,46 @@ export class RemoteConfig {
   }
 
   /** Looks at a configuration, and asks root to try it unless it is only to be checked. One after the other; never rejects for what is wanted. */
-  take(wanted: WantedConfiguration, origin: ConfigurationOrigin, { check = false } = {}): Promise<Taken> {
+  take(wanted: WantedConfiguration, origin: ConfigurationOrigin, options: TakeOptions = {}): Promise<Taken> {
     const taken = this.#takes.then(async () => {
       await this.#loaded;
-      return await this.#take(wanted, origin, check);
+      return await this.#take(wanted, origin, options);
     });
     this.#takes = taken.then(
       () => {},
       () => {},
     );
     return taken;
+  }
+
+  /** The package that a request of this id was for; undefined for what came another way. */
+  packageOf(id: string): PackageName | undefined {
+    const found = this.#packages.find((one) => one.id === id);
+    return found && { title: found.title, version: found.version };
+  }
+
+  /**
+   * Tells where a file stands that was asked for under this id, by this process or one before, or that is on trial by another way; undefined
+   * where nobody has asked for it.
+   */
+  async standing(id: string, hash: string): Promise<PackageStanding | undefined> {
+    const { files, paths } = this.#deps;
+    await this.#loaded;
+    const ended = this.#lastPackage;
+    if (ended?.id === id) return standingOf(ended);
+    const pending = this.#pending;
+    if (pending !== undefined && (pending.id === id || pending.hash === hash)) return { state: 'on', id: pending.id };
+    const trial = await this.trial();
+    if (trial !== undefined && (trial.id === id || trial.hash === hash)) return { state: 'on', id: trial.id };
+    const result = await readConfigurationResult(files, trialPaths(paths.guard));
+    return result?.id === id && result.outcome !== 'trying' ? standingOf(endOf(result, hash)) : undefined;
+  }
+
+  /** Tells that a package waits no longer, and why it is not tried. */
+  giveUp(hash: string, reason: string): void {
+    const waiting = this.#state;
+    if (waiting?.state !== 'waiting' || waiting.hash !== hash) return;
+    this.#tell({ state: 'refused', hash, origin: waiting.origin, package: waiting.package, reason });
   }
 
   /** True for a patch that was taken or refused before, whatever else was since: it is not tried again by the process that comes next. */
@@ -178,7 +250,11 @@ export class RemoteConfig {
     return this.#deps.file.close();
   }
 
-  async #take(wanted: WantedConfiguration, origin: ConfigurationOrigin, isCheck: boolean): Promise<Taken> {
+  async #take(
+    wanted: WantedConfiguration,
+    origin: ConfigurationOrigin,
+    { check: isCheck = false, from }: TakeOptions,
+  ): Promise<Taken> {
     const { settings, readInPlace, check, restartFor, runningHash } = this.#deps;
     // Nothing of the file is told where nobody may change it from afar.
     if (!settings().enabled) {
@@ -190,43 +266,54 @@ export class RemoteConfig {
     const { bytes, config, ...candidate } = await lookAtCandidate(await readInPlace(), wanted, check);
     const needs = config === undefined ? undefined : restartFor(config).length > 0 ? 'restart' : 'reload';
     const wrong = wrongWith(candidate);
-    const reason = wrong ?? (isCheck ? undefined : await this.#whyNotNow(needs));
+    const notNow = wrong !== undefined || isCheck ? undefined : await this.#whyNotNow(needs);
+    const reason = wrong ?? notNow?.reason;
+    const named = { hash: candidate.hash ?? '', origin, package: from && { title: from.title, version: from.version } };
     if (reason !== undefined || bytes === undefined || config === undefined || needs === undefined) {
       const words = reason ?? 'it is no configuration';
       // The one that is on trial is what is told of until its end.
-      if (!isCheck && this.#pending === undefined)
-        this.#tell({ state: 'refused', hash: candidate.hash ?? '', origin, reason: words, faults: candidate.faults });
+      const mayTell = !isCheck && this.#pending === undefined;
+      if (mayTell && from !== undefined && notNow !== undefined && !notNow.hasNoHelper) this.#tellWaiting(named, words);
+      else if (mayTell && (from === undefined || !isInPlace(candidate)))
+        this.#tell({ ...named, state: 'refused', reason: words, faults: candidate.faults });
       return {
         ...candidate,
         state: 'refused',
         reason: words,
         needs,
         ...(wrong === undefined && { isForNow: true as const }),
+        ...(notNow?.hasNoHelper === true && { hasNoHelper: true as const }),
       };
     }
     if (isCheck) return { ...candidate, state: 'checked', needs };
     try {
-      await this.#ask({ bytes, config, needs, hash: candidate.hash ?? '', base: candidate.base, origin });
+      await this.#ask({ bytes, config, needs, hash: candidate.hash ?? '', base: candidate.base, origin, from });
     } catch (error) {
       // A full disk takes no request: nothing was asked for, and the next one may be.
       this.#pending = undefined;
       const words = `root could not be asked: ${messageOf(error)}`;
-      this.#tell({ state: 'refused', hash: candidate.hash ?? '', origin, reason: words });
+      this.#tell({ ...named, state: 'refused', reason: words });
       return { ...candidate, state: 'refused', reason: words, needs };
     }
     return { ...candidate, state: 'received', needs };
   }
 
-  async #whyNotNow(needs: 'reload' | 'restart' | undefined): Promise<string | undefined> {
+  async #whyNotNow(
+    needs: 'reload' | 'restart' | undefined,
+  ): Promise<{ readonly reason: string; readonly hasNoHelper: boolean } | undefined> {
     const { busy, expectHelper } = this.#deps;
     if (this.#pending !== undefined || (await this.trial()) !== undefined)
-      return 'another configuration is on trial: this one is to be sent again after it';
+      return {
+        reason: 'another configuration is on trial: this one is to be sent again after it',
+        hasNoHelper: false,
+      };
     try {
       await expectHelper();
     } catch (error) {
-      return messageOf(error);
+      return { reason: messageOf(error), hasNoHelper: true };
     }
-    return needs === undefined ? undefined : busy(needs);
+    const reason = needs === undefined ? undefined : busy(needs);
+    return reason === undefined ? undefined : { reason, hasNoHelper: false };
   }
 
   async #ask(asked: {
@@ -236,15 +323,20 @@ export class RemoteConfig {
     readonly hash: string;
     readonly base: string;
     readonly origin: ConfigurationOrigin;
+    readonly from: ConfigurationPackage | undefined;
   }): Promise<void> {
-    const { files, paths, clock, newId, readingWithin, settings, leaveRequest, observe } = this.#deps;
+    const { file, files, paths, clock, newId, readingWithin, settings, leaveRequest, observe } = this.#deps;
     const { trialMs } = settings();
-    const { bytes, config, needs, hash, base, origin } = asked;
-    const id = newId();
+    const { bytes, config, needs, hash, base, origin, from } = asked;
+    const id = from?.id ?? newId();
+    const name = from && { title: from.title, version: from.version };
     const faulty = observe(clock.monotonicMs()).faulty.map(({ name }) => name);
-    this.#pending = { id, hash, origin, sensors: readingWithin(trialMs, config), faulty };
-    this.#tell({ state: 'received', hash, origin });
+    if (from !== undefined) this.#packages = [from, ...this.#packages].slice(0, MAX_PACKAGES);
+    this.#pending = { id, hash, origin, package: name, sensors: readingWithin(trialMs, config), faulty };
+    this.#tell({ state: 'received', hash, origin, package: name });
     await files.write(join(paths.firmware, CANDIDATE_NAME), bytes, 0o640);
+    // A kill behind the request leaves a process that knows what it was for.
+    await file.flush();
     const trialS = Math.round(trialMs / 1_000);
     await leaveRequest({ request: 'configure', id, hash, before: base, trialS, needs, origin });
     this.#askedAtMs = clock.monotonicMs();
@@ -258,8 +350,7 @@ export class RemoteConfig {
     const trial = await this.trial();
     const pending = this.#pending;
     if (pending !== undefined && result?.id === pending.id && result.outcome !== 'trying') {
-      this.#pending = undefined;
-      this.#tell({ state: result.outcome, hash: pending.hash, origin: pending.origin, reason: result.reason });
+      this.#end(pending, endOf(result, pending.hash), result.outcome, result.reason);
       return trial === undefined;
     }
     if (trial !== undefined) {
@@ -268,14 +359,9 @@ export class RemoteConfig {
     }
     if (pending === undefined) return true;
     if (clock.monotonicMs() - this.#askedAtMs > ANSWER_WITHIN_MS) {
-      this.#pending = undefined;
-      this.#tell({
-        state: 'refused',
-        hash: pending.hash,
-        origin: pending.origin,
-        reason:
-          'the root helper does not answer; is turnstone-helper.path active, and is the helper of this release installed?',
-      });
+      const reason =
+        'the root helper does not answer; is turnstone-helper.path active, and is the helper of this release installed?';
+      this.#end(pending, { id: pending.id, state: 'refused', reason }, 'refused', reason);
     }
     return false;
   }
@@ -287,7 +373,8 @@ export class RemoteConfig {
     if (runningHash() === trial.before || bootId !== clock.bootId) return;
     // Root keeps what somebody has put in place on site, whatever is said here; the file on trial is not the one that runs, and proves nothing.
     if (runningHash() !== hash) return this.#settle(id, 'returned', 'the agent runs another file');
-    if (this.#state?.state !== 'trying' || this.#state.hash !== hash) this.#tell({ state: 'trying', hash, origin });
+    if (this.#state?.state !== 'trying' || this.#state.hash !== hash)
+      this.#tell({ state: 'trying', hash, origin, package: this.packageOf(id) });
     const terms = { beganAtMs: trial.beganAtMs, trialMs: trialS * 1_000, sensors: pending?.sensors ?? [] };
     const { faulty, ...seen } = observe(trial.beganAtMs);
     const newlyFaulty = faulty.filter(({ name }) => pending?.faulty.includes(name) !== true);
@@ -317,11 +404,26 @@ export class RemoteConfig {
     await leaveRequest({ request: 'settle', id, outcome, reason, ...(refused !== undefined && { refused }) });
   }
 
+  #end(pending: Pending, end: PackageEnd, state: PackageEnd['state'], reason: string): void {
+    this.#pending = undefined;
+    if (pending.origin === 'package') this.#lastPackage = end;
+    this.#tell({ state, hash: pending.hash, origin: pending.origin, package: pending.package, reason });
+  }
+
+  /** Tells once of each reason. */
+  #tellWaiting(named: Pick<ConfigurationState, 'hash' | 'origin' | 'package'>, reason: string): void {
+    const { state, hash, reason: told } = this.#state ?? {};
+    if (state !== 'waiting' || hash !== named.hash || told !== reason)
+      this.#tell({ ...named, state: 'waiting', reason });
+  }
+
   #save(): void {
     this.#deps.file.save({
       pending: this.#pending === undefined ? null : jsonOf(this.#pending),
       state: this.#state === undefined ? null : jsonOf(this.#state),
       lastPatch: this.#lastPatch ?? null,
+      lastPackage: this.#lastPackage === undefined ? null : jsonOf(this.#lastPackage),
+      packages: jsonOf(this.#packages),
     });
   }
 
@@ -339,6 +441,21 @@ export class RemoteConfig {
   }
 }
 
+/** True for a file that is in place already, and good. */
+export function isInPlace({ hash, base, faults, locked }: Omit<Candidate, 'bytes' | 'config'>): boolean {
+  return hash === base && faults.length === 0 && locked.length === 0;
+}
+
+/** Returns the end for the file of this hash: where somebody's own is kept in its place, it returned. */
+function endOf({ id, outcome, hash: kept, reason }: ConfigurationResult, hash: string): PackageEnd {
+  const state = outcome === 'refused' || (outcome === 'kept' && kept === hash) ? outcome : 'returned';
+  return { id, state, reason };
+}
+
+function standingOf({ state, reason = '' }: PackageEnd): PackageStanding {
+  return state === 'kept' ? { state } : { state, reason };
+}
+
 /** Returns why it may never be taken, in words. */
 function wrongWith({ faults, locked, hash, base }: Omit<Candidate, 'bytes' | 'config'>): string | undefined {
   const [fault] = faults;
@@ -351,9 +468,37 @@ function wrongWith({ faults, locked, hash, base }: Omit<Candidate, 'bytes' | 'co
 
 function pendingOf(kept: JsonValue | undefined): Pending | undefined {
   if (!isJsonObject(kept)) return undefined;
-  const { id, hash, origin, sensors, faulty } = kept;
+  const { id, hash, origin, package: name, sensors, faulty } = kept;
   if (typeof id !== 'string' || typeof hash !== 'string') return undefined;
-  return { id, hash, origin: originOf(origin), sensors: namesIn(sensors), faulty: namesIn(faulty) };
+  return {
+    id,
+    hash,
+    origin: originOf(origin),
+    package: nameOf(name),
+    sensors: namesIn(sensors),
+    faulty: namesIn(faulty),
+  };
+}
+
+function nameOf(kept: JsonValue | undefined): PackageName | undefined {
+  if (!isJsonObject(kept)) return undefined;
+  const { title, version } = kept;
+  return typeof title === 'string' && typeof version === 'string' ? { title, version } : undefined;
+}
+
+function packageOf(kept: JsonValue): ConfigurationPackage | undefined {
+  const name = nameOf(kept);
+  const id = isJsonObject(kept) ? kept.id : undefined;
+  return name === undefined || typeof id !== 'string' ? undefined : { id, title: name.title, version: name.version };
+}
+
+function packageEndOf(kept: JsonValue | undefined): PackageEnd | undefined {
+  if (!isJsonObject(kept)) return undefined;
+  const { id, state: word, reason } = kept;
+  const state = (['kept', 'refused', 'returned'] as const).find((one) => one === word);
+  return typeof id !== 'string' || state === undefined
+    ? undefined
+    : { id, state, reason: typeof reason === 'string' ? reason : undefined };
 }
 
 function namesIn(list: JsonValue | undefined): readonly string[] {
@@ -363,10 +508,17 @@ function namesIn(list: JsonValue | undefined): readonly string[] {
 /** Returns the state that was kept, without its faults, which were told. */
 function stateOf(kept: JsonValue | undefined): ConfigurationState | undefined {
   if (!isJsonObject(kept)) return undefined;
-  const { state: word, hash, atMs, origin, reason } = kept;
+  const { state: word, hash, atMs, origin, package: name, reason } = kept;
   const state = STATES.find((one) => one === word);
   if (state === undefined || typeof hash !== 'string' || typeof atMs !== 'number') return undefined;
-  return { state, hash, atMs, origin: originOf(origin), ...(typeof reason === 'string' && { reason }) };
+  return {
+    state,
+    hash,
+    atMs,
+    origin: originOf(origin),
+    package: nameOf(name),
+    ...(typeof reason === 'string' && { reason }),
+  };
 }
 
 function originOf(word: JsonValue | undefined): ConfigurationOrigin {

@@ -14,10 +14,11 @@ const MAX_FAULTS_TOLD = 5;
 /** Returns the client attribute `configurationState`; nothing where no configuration came. */
 export function toldAttribute(state: ConfigurationState | undefined): JsonObject {
   if (state === undefined) return {};
-  const { reason, faults, ...others } = state;
+  const { reason, faults, package: name, ...others } = state;
   return {
     configurationState: jsonOf({
       ...others,
+      ...(name !== undefined && { package: { title: name.title, version: name.version } }),
       ...(reason !== undefined && { reason: reason.slice(0, MAX_REASON) }),
       ...(faults !== undefined && { faults: faults.slice(0, MAX_FAULTS_TOLD) }),
     }),
@@ -39,10 +40,13 @@ export function tellConfiguration(
   });
 }
 
-function wordsOf({ state, hash, reason }: ConfigurationState): string {
-  const which = hash === '' ? 'a configuration from afar' : `the configuration ${hash.slice(0, DIGITS)} from afar`;
+function wordsOf({ state, hash, package: name, reason }: ConfigurationState): string {
+  const from = name === undefined ? 'from afar' : `of package ${name.title} ${name.version}`;
+  const which = hash === '' ? 'a configuration from afar' : `the configuration ${hash.slice(0, DIGITS)} ${from}`;
   const why = reason === undefined ? '' : `: ${reason}`;
   switch (state) {
+    case 'waiting':
+      return `${which} waits, and goes on by itself${why}`;
     case 'received':
       return `${which} was received`;
     case 'refused':

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Clock, EpochMs } from '../host/clock.ts';
 import { parseKeyValueLines } from '../store/key-value-lines.ts';
-import type { ConfigurationState, RemoteConfig, RemoteConfigDeps } from './remote-config.ts';
+import type { ConfigurationState, PackageName, RemoteConfig, RemoteConfigDeps } from './remote-config.ts';
 import { trialPaths } from './trial-state.ts';
 
 export interface ToldConfigurations {
@@ -21,6 +21,8 @@ export interface ToldHistory {
   readonly number: string;
   readonly hash: string;
   readonly origin: string;
+  /** Package that it came in, where the agent knows it. */
+  readonly package?: PackageName | undefined;
   readonly outcome: string;
   readonly atMs: EpochMs;
   readonly reason: string;
@@ -30,7 +32,7 @@ const NUMBER = /^\d{4,}$/;
 const MAX_NOTE_BYTES = 4096;
 
 export async function configurationsTold(
-  remote: Pick<RemoteConfig, 'state' | 'trial'>,
+  remote: Pick<RemoteConfig, 'state' | 'trial' | 'packageOf'>,
   {
     files,
     paths,
@@ -51,8 +53,8 @@ export async function configurationsTold(
   const notes = await Promise.all(
     numbers.map(async (number) => {
       const note = parseKeyValueLines(await files.read(join(history, number), MAX_NOTE_BYTES));
-      const { hash = '', origin = '', outcome = '', atMs = '', reason = '' } = note;
-      return { number, hash, origin, outcome, atMs: Number(atMs) || 0, reason };
+      const { id = '', hash = '', origin = '', outcome = '', atMs = '', reason = '' } = note;
+      return { number, hash, origin, package: remote.packageOf(id), outcome, atMs: Number(atMs) || 0, reason };
     }),
   );
   return {

@@ -1,6 +1,7 @@
-/** A whole agent that is asked for another configuration by RPC and by a shared attribute, where root has no helper: looked at, refused, and told. */
+/** A whole agent that is asked for another configuration by RPC, by a shared attribute and by a package, where root has no helper: looked at, refused, and told. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import type { JsonObject } from '../../src/values/json.ts';
@@ -33,6 +34,7 @@ beforeAll(async () => {
       'version: 1',
       `platform: { url: "${platform.url}", accessToken: ${TOKEN} }`,
       'remoteConfiguration: { enabled: true }',
+      'firmware: { requireSignature: false }',
       'sensors:',
       '  - { name: machine, kind: host, period: 1s } # the only one',
     ].join('\n'),
@@ -89,3 +91,44 @@ it('tells the platform why a patch is refused, by RPC and by the shared attribut
   const told = await asked('configurationStatus', {});
   expect(told).toMatchObject({ fileHash: base, state: { state: 'refused' }, history: [] });
 });
+
+it('tells the platform why a package is refused, in its state and in the configuration’s', {
+  timeout: 60_000,
+}, async () => {
+  const before = await readFile(agent.configFile, 'utf8');
+  await assign('1-a', before.replace('period: 1s', 'period: soon'));
+  const told = (key: string) => platform.deviceView('configured')?.points.get(key)?.at(-1)?.value;
+  await vi.waitFor(() => expect(told('sw_error')).toMatch(/^line 6:\d+, sensors\[0\]\.period/), WITHIN);
+  expect(told('sw_state')).toBe('FAILED');
+  const name = { title: 'turnstone-configuration', version: '1-a' };
+  await vi.waitFor(
+    () => expect(client('configurationState')).toMatchObject({ state: 'refused', origin: 'package', package: name }),
+    WITHIN,
+  );
+  await assign('2-a', before.replace('period: 1s', 'period: 2s'));
+  await vi.waitFor(() => expect(told('sw_error')).toMatch(/the root helper cannot be asked/), WITHIN);
+  await assign('3-a', before);
+  await vi.waitFor(() => expect(told('current_sw_version')).toBe('3-a'), WITHIN);
+  expect(told('sw_state')).toBe('UPDATED');
+  expect(await asked('configurationStatus', {})).toMatchObject({ fileHash: base, history: [] });
+});
+
+async function assign(version: string, text: string): Promise<void> {
+  const path = join(agent.folder, `package-${version}`);
+  await writeFile(path, text);
+  const { size } = await stat(path);
+  const device = platform.state.registry.byName('configured');
+  if (device === undefined) throw new Error('no such device');
+  platform.state.packages.put({
+    id: version,
+    kind: 'SOFTWARE',
+    title: 'turnstone-configuration',
+    version,
+    createdMs: 0,
+    file: { path, from: 0, until: size, fileName: 'turnstone.yaml', contentType: 'application/yaml' },
+    checksum: createHash('sha256').update(text).digest('hex'),
+    checksumAlgorithm: 'SHA256',
+  });
+  platform.state.registry.devices.put({ ...device, softwareId: version });
+  platform.packages.announce({ ...device, softwareId: version }, 'SOFTWARE');
+}

@@ -157,6 +157,8 @@ export class DevicesBench {
     stderr: '',
     cut: false,
   });
+  /** Why every update waits, besides. */
+  holds: string | undefined;
   #locked = false;
   #actuators: Actuators | undefined;
   firmware: FirmwareUpdates | undefined;
@@ -264,6 +266,7 @@ export class DevicesBench {
       log: silentLog,
       self: this.#self,
       locked: () => this.#locked,
+      holds: () => this.holds,
       newId: () => `${clock.bootId}-${ids++}`,
       runProgram: (program, _clock, signal) => {
         this.programs.push(program.args);

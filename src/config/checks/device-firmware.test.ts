@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function read(device: string, { pump = '{device}', board = '{file}', firmware = '' } = {}) {
+async function read(device: string, { pump = '{device}', board = '{file}', firmware = '', further = '' } = {}) {
   const file = join(folder, 'turnstone.yaml');
   const text = `version: 1
 platform: { url: "https://example.org", accessToken: gateway-token }
@@ -26,6 +26,7 @@ firmware:
     - { title: pump, package: software, program: /bin/true }
     - { title: board, program: /bin/true, arguments: ["${board}"] }
 devices: [{ name: m1, ${device} }]
+${further}
 sensors: [{ name: meter, device: m1, kind: host }]
 `;
   await writeFile(file, text, { mode: 0o600 });
@@ -68,6 +69,16 @@ describe('handlers of attached devices', () => {
       wrong: [],
       warned: [expect.stringMatching(/devices\[0\].firmware.*firmware\.enabled is false/)],
     });
+  });
+
+  it('of the gateway never have the packages that the agent itself takes as configurations', async () => {
+    const title = 'remoteConfiguration: { enabled: true, title: pump }';
+    expect((await read('firmware: { handlers: [pump] }', { further: title })).wrong).toEqual([]);
+    expect((await read('label: Pump', { further: title, pump: '{file}' })).wrong).toEqual([
+      expect.stringMatching(/handlers\[1\]\.title.*configurations from afar.*another remoteConfiguration\.title/),
+    ]);
+    const off = title.replace('true', 'false');
+    expect((await read('label: Pump', { further: off, pump: '{file}' })).wrong).toEqual([]);
   });
 
   it('have {device} in their arguments, and those of the gateway have not', async () => {

@@ -4,6 +4,7 @@ import { PLATFORM_OPERATIONS } from '../../operations/operation-table.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { doubled, type Finding, finding, findingAtKey, type Placed, repeated } from '../fields/findings.ts';
+import { deviceTitles } from '../keys/device-firmware.ts';
 import { readingsOf } from '../keys/rule-parts.ts';
 import { keyRulesOf, sensorKeys } from '../keys/sensor-keys.ts';
 import type { RpcMethodConfig, SensorConfig } from '../schema/agent-config.ts';
@@ -86,7 +87,7 @@ function targetFaults(name: string, method: RpcMethodConfig, path: ConfigPath): 
   ];
 }
 
-export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
+export const checkDoubled: Check = ({ devices, sensors, actuators, sections }) => [
   ...sensors.flatMap(({ config, path }) => [
     ...doubled(config.window?.statistics ?? [], [...path, 'window', 'statistics']),
     ...namesOfAll(config, path),
@@ -97,7 +98,7 @@ export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
       [...path, 'interlocks'],
     ),
   ),
-  ...handlerFaults(sections.firmware),
+  ...handlerFaults(sections, deviceTitles(devices.map(({ config }) => config))),
 ];
 
 /** One name, or one label, for every key of a sensor. */
@@ -117,17 +118,27 @@ function namesOfAll(config: SensorConfig, path: ConfigPath): Finding[] {
   ];
 }
 
-/** Finds second handlers for one package, which would never be asked, and handlers for the agent's own package. */
-function handlerFaults(firmware: Parameters<Check>[0]['sections']['firmware']): Finding[] {
+/** Finds handlers that would never be asked: second ones for one package, and those for packages that the agent itself takes. */
+function handlerFaults(
+  { firmware, remoteConfiguration: remote }: Parameters<Check>[0]['sections'],
+  ofDevices: ReadonlySet<string>,
+): Finding[] {
   if (firmware === undefined) return [];
   const titles = firmware.handlers.map((handler, index) => ({
     ...handler,
     path: ['firmware', 'handlers', index, 'title'],
   }));
   const own = titles.filter((one) => one.package === 'firmware' && one.title === firmware.title);
+  const configurations =
+    remote?.enabled === true
+      ? titles.filter((one) => one.package === 'software' && one.title === remote.title && !ofDevices.has(one.title))
+      : [];
   const another = 'another title; updates of this one never reach a handler';
   return [
     ...own.map(({ path }) => finding(path, 'the title of the agent itself:', another)),
+    ...configurations.map(({ path }) =>
+      finding(path, 'the title of configurations from afar:', 'another title, or another remoteConfiguration.title'),
+    ),
     ...repeated(
       titles,
       (one) => `${one.package} ${one.title}`,

@@ -10,7 +10,7 @@ export const remoteSchema = section({
   enabled: z.boolean().default(false),
   /** Things that a change from afar may touch beside settings: the way to the platform, programs, outputs and their places. */
   allow: list(z.enum(['platform', 'programs', 'outputs']), { max: 3 }).default([]),
-  /** Packages with this title are configurations. */
+  /** Software packages with this title that are assigned to the gateway are configurations. */
   title: z.string().min(1).max(255).default('turnstone-configuration'),
   /** How long a new file has to prove itself before the one before it returns. */
   trial: duration({ min: '1m', max: '60m' }).prefault(DEFAULT_TRIAL),

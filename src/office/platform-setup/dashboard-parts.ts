@@ -23,6 +23,8 @@ export interface DataKey {
   readonly unit?: string;
   readonly type?: 'timeseries' | 'attribute' | 'entityField';
   readonly decimals?: number;
+  /** Body of a function that makes of `value` what is shown; the platform's page runs it. */
+  readonly show?: string;
 }
 
 type WidgetType = 'latest' | 'timeseries' | 'alarm' | 'rpc';
@@ -54,7 +56,7 @@ export function idOf(name: string): string {
 }
 
 export function dataKeys(keys: readonly DataKey[]): readonly JsonObject[] {
-  return keys.map(({ key, label, unit = null, type = 'timeseries', decimals = null }, at) => ({
+  return keys.map(({ key, label, unit = null, type = 'timeseries', decimals = null, show = null }, at) => ({
     name: key,
     type,
     label,
@@ -64,8 +66,8 @@ export function dataKeys(keys: readonly DataKey[]): readonly JsonObject[] {
     units: unit,
     decimals,
     funcBody: null,
-    usePostProcessing: null,
-    postFuncBody: null,
+    usePostProcessing: show === null ? null : true,
+    postFuncBody: show,
     aggregationType: null,
   }));
 }

@@ -1,4 +1,4 @@
-/** The gateway dashboard: health, outbox, link, firmware and outputs. Its keys are those of status.telemetryPeriod, of updates and of the identity. */
+/** The gateway dashboard: health, outbox, link, firmware, configuration and outputs. Its keys are those of status.telemetryPeriod, of updates and of the identity. */
 import type { JsonObject } from '../../values/json.ts';
 import {
   chart,
@@ -14,9 +14,13 @@ import {
 } from './dashboard-parts.ts';
 
 /** Row of the six widgets for outputs. */
-const OUTPUTS_ROW = 19;
+const OUTPUTS_ROW = 24;
 /** The newer widgets wait this long for a reply; the older ones 500 ms, which a line by radio does not keep. */
 const RPC_TIMEOUT_MS = 5_000;
+
+/** The card writes what it shows as HTML, and whoever has a gateway writes its attributes. */
+const AS_TEXT =
+  "function text(words) { return String(words || '').replace(/[&<>\"']/g, function (sign) { return '&#' + sign.charCodeAt(0) + ';'; }); }";
 
 const ALL: readonly DataKey[] = [
   { key: 'active', label: 'In contact', type: 'attribute' },
@@ -25,6 +29,7 @@ const ALL: readonly DataKey[] = [
   { key: 'outboxHeldEntries', label: 'Entries that wait' },
   { key: 'alerts', label: 'Alerts' },
   { key: 'fw_state', label: 'Update' },
+  told('Configuration', 'return text(told.state);'),
 ];
 
 /** @param output attribute that tells the state of a gateway's only output. */
@@ -63,6 +68,8 @@ export function gatewayDashboard(profile: string, { output }: { readonly output?
       ]),
       firmwareTable({ row: 13, col: 0, width: 12, height: 6 }),
       alarmTable('alarms of one', { row: 13, col: 12, width: 12, height: 6 }, THIS_DEVICE),
+      configurationCard({ row: 19, col: 0, width: 12, height: 5 }),
+      softwareTable({ row: 19, col: 12, width: 12, height: 5 }),
       ...outputs(output),
     ],
   });
@@ -87,17 +94,67 @@ function card(key: DataKey, icon: string, col: number): Widget {
   );
 }
 
-function firmwareTable(place: Place): Widget {
+/** A part of the attribute `configurationState`, which the page has as an object or as its text. */
+function told(label: string, body: string): DataKey {
+  const parse =
+    "var told = value; if (typeof told === 'string') { try { told = JSON.parse(told); } catch (e) { told = null; } }";
+  return {
+    key: 'configurationState',
+    label,
+    type: 'attribute',
+    show: `${parse} if (!told) { return ''; } ${AS_TEXT} ${body}`,
+  };
+}
+
+function configurationCard(place: Place): Widget {
   const keys: readonly DataKey[] = [
+    {
+      key: 'configFileHash',
+      label: 'File that runs',
+      type: 'attribute',
+      show: `${AS_TEXT} return text(value).slice(0, 12);`,
+    },
+    told('Last from afar', 'return text(told.state);'),
+    told('Since', "return told.atMs > 0 ? new Date(told.atMs).toLocaleString() : '';"),
+    told('Of', "return text(told.package ? told.package.title + ' ' + told.package.version : told.origin);"),
+    told('Its file', 'return text(told.hash).slice(0, 12);'),
+    told('Reason', 'return text(told.reason);'),
+    told(
+      'Faults',
+      "return text((told.faults || []).map(function (one) { return (one.line ? 'line ' + one.line + ', ' : '') + one.path + ': ' + one.problem; }).join('; '));",
+    ),
+  ];
+  return widget('configuration', place, {
+    type: 'latest',
+    fqn: 'cards.attributes_card',
+    title: 'Configuration',
+    more: { datasources: [source(THIS_DEVICE, keys)] },
+  });
+}
+
+function softwareTable(place: Place): Widget {
+  return packageTable('software', 'Software packages, configurations among them', place, [
+    { key: 'current_sw_version', label: 'In place' },
+    { key: 'target_sw_version', label: 'Is to be' },
+    { key: 'sw_state', label: 'State' },
+    { key: 'sw_error', label: 'Error' },
+  ]);
+}
+
+function firmwareTable(place: Place): Widget {
+  return packageTable('firmware', 'Firmware', place, [
     { key: 'current_fw_version', label: 'Runs' },
     { key: 'target_fw_version', label: 'Is to run' },
     { key: 'fw_state', label: 'State' },
     { key: 'fw_error', label: 'Error' },
-  ];
-  return widget('firmware', place, {
+  ]);
+}
+
+function packageTable(name: string, title: string, place: Place, keys: readonly DataKey[]): Widget {
+  return widget(name, place, {
     type: 'timeseries',
     fqn: 'cards.timeseries_table',
-    title: 'Firmware',
+    title,
     settings: { showTimestamp: true, displayPagination: true, defaultPageSize: 10, hideEmptyLines: true },
     more: {
       datasources: [source(THIS_DEVICE, keys)],

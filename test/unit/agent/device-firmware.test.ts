@@ -1,4 +1,5 @@
 /** Packages for attached devices: each takes its own, tells of it as its own, and has it installed by the command that its handler names. */
+import { createHash } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DevicesBench } from '../../support/devices-bench.ts';
 
@@ -9,7 +10,15 @@ const HANDLER = {
   timeout: '1h',
 };
 const CONFIG = {
-  firmware: { requireSignature: false, chunk: '4kB', handlers: [HANDLER, { ...HANDLER, title: 'board' }] },
+  firmware: {
+    requireSignature: false,
+    chunk: '4kB',
+    handlers: [
+      HANDLER,
+      { ...HANDLER, title: 'board' },
+      { ...HANDLER, title: 'tool', package: 'software', arguments: ['{file}'] },
+    ],
+  },
   devices: [
     { name: 'one', firmware: { handlers: ['pump'] } },
     { name: 'two', firmware: { handlers: ['pump'] } },
@@ -187,6 +196,39 @@ describe('nothing is installed', () => {
     await walk();
     expect(states('one').at(-1)).toBe('UPDATED');
     expect(bench.alerts.list()).toEqual([]);
+  });
+
+  it('while a configuration is on trial; and the command of a package is seen while it runs', async () => {
+    bench.holds = 'a configuration is on trial';
+    bench.side('one').offer('2.0', image('two'));
+    await walk();
+    expect([states('one').at(-1), bench.firmware?.isInstalling]).toEqual(['VERIFIED', false]);
+    const end = slowProgram();
+    bench.holds = undefined;
+    await walk();
+    expect([states('one').at(-1), bench.firmware?.isInstalling]).toEqual(['UPDATING', true]);
+    end();
+    await walk();
+    expect([states('one').at(-1), bench.firmware?.isInstalling]).toEqual(['UPDATED', false]);
+  });
+
+  it('of the gateway’s software without being seen, from before its command begins', async () => {
+    const end = slowProgram();
+    const offer = { title: 'tool', version: '1', size: 20_000, checksum_algorithm: 'SHA256' };
+    const file = image('two');
+    bench.side('self').file = file;
+    bench.side('self').share({
+      ...Object.fromEntries(Object.entries(offer).map(([key, value]) => [`sw_${key}`, value])),
+      sw_checksum: createHash('sha256').update(file).digest('hex'),
+    });
+    await walk();
+    expect([bench.firmware?.self.updater('software').status.state, bench.firmware?.isInstalling]).toEqual([
+      'applying',
+      true,
+    ]);
+    end();
+    await walk();
+    expect([told('self', 'current_sw_version'), bench.firmware?.isInstalling]).toEqual([['1'], false]);
   });
 
   it('while an output of the device is on for a time', async () => {

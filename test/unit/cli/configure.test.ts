@@ -286,6 +286,7 @@ describe('turnstone configuration', () => {
       history: [
         { ...tried, number: '0003' },
         { ...tried, number: '0004', origin: 'local', outcome: 'kept', reason: '' },
+        { ...tried, number: '0005', origin: 'package', package: { title: 'site', version: '3-a' } },
       ],
     });
     const { exitCode, out } = await run(['configuration', '--run-folder', folder]);
@@ -295,6 +296,7 @@ describe('turnstone configuration', () => {
         `running   file ${'b'.repeat(12)}`,
         `on trial  file ${'b'.repeat(12)}, returns in 4m58s unless it proves itself`,
         '',
+        `5  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned by a package (site 3-a): the machine went down`,
         `4  2026-11-29T12:00Z  ${'b'.repeat(12)}  kept at the command line`,
         `3  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned by a patch: the machine went down`,
         '',

@@ -1,6 +1,7 @@
 /** config/thingsboard is what platform-setup makes, holds no secret, and can be imported. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import vm from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { PLATFORM_FOLDER, platformFiles } from '../../../scripts/platform-files.ts';
 import { alarmRules } from '../../../src/office/platform-setup/alarm-rules.ts';
@@ -29,6 +30,7 @@ interface WidgetJson {
   readonly config: {
     readonly targetDevice?: { readonly entityAliasId: string };
     readonly settings: Readonly<Record<string, unknown>>;
+    readonly datasources?: readonly { readonly dataKeys: readonly Readonly<Record<string, unknown>>[] }[];
   };
 }
 
@@ -84,6 +86,7 @@ const WIDGETS_OF_PLATFORM: Readonly<Record<string, string>> = {
   'system.cards.entities_table': 'latest',
   'system.cards.value_card': 'latest',
   'system.cards.timeseries_table': 'timeseries',
+  'system.cards.attributes_card': 'latest',
   'system.time_series_chart': 'timeseries',
   'system.alarm_widgets.alarms_table': 'alarm',
   'system.control_widgets.switch_control': 'rpc',
@@ -110,6 +113,36 @@ it('has a legend with its own settings in each chart: the page has none ready in
     for (const { config } of shown)
       expect(config.settings.legendConfig).toMatchObject({ position: 'top', showLatest: true });
   }
+});
+
+it('shows the parts of a configuration’s state, of an object and of its text, and no markup of a gateway', () => {
+  const { widgets } = readJson<Dashboard>('gateway-dashboard.json').configuration;
+  const card = Object.values(widgets).find(({ typeFullFqn }) => typeFullFqn === 'system.cards.attributes_card');
+  const told = {
+    state: 'refused',
+    hash: 'ab'.repeat(32),
+    atMs: 1,
+    origin: 'package',
+    package: { title: 'turnstone-configuration', version: '3' },
+    reason: '<img src=x onerror=alert(1)>',
+    faults: [{ path: 'sensors[0].period', line: 5, problem: 'wrong value' }],
+  };
+  const shown = (value: unknown) =>
+    (card?.config.datasources?.[0]?.dataKeys ?? [])
+      .filter(({ name }) => name === 'configurationState')
+      .map(({ label, postFuncBody }) => [label, vm.runInNewContext(`(function (value) { ${postFuncBody} })`)(value)]);
+  const parts = shown(told);
+  expect(parts).toEqual([
+    ['Last from afar', 'refused'],
+    ['Since', expect.stringContaining('1970')],
+    ['Of', 'turnstone-configuration 3'],
+    ['Its file', 'abababababab'],
+    ['Reason', '&#60;img src=x onerror=alert(1)&#62;'],
+    ['Faults', 'line 5, sensors[0].period: wrong value'],
+  ]);
+  expect(shown(JSON.stringify(told))).toEqual(parts);
+  for (const nothing of ['', undefined, 'no JSON'])
+    expect(new Set(shown(nothing).map(([, words]) => words))).toEqual(new Set(['']));
 });
 
 it('commands outputs by six widgets, with the methods that the agent answers', () => {
