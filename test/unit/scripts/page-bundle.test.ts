@@ -43,9 +43,7 @@ it('are at most 9 kB more for who changes the configuration, and none of it befo
 });
 
 it('are at most 75 kB as they are sent, with the plot', async () => {
-  const files = (await readdir(join(folder, 'status'))).filter(
-    (name) => !name.includes('-de-') && !CHANGES.test(name),
-  );
+  const files = (await readdir(join(folder, 'status'))).filter((name) => !name.includes('-de-') && !CHANGES.test(name));
   const sizes = await Promise.all([
     ...files.map((name) => sizeOf('status', name)),
     ...['base.css', 'plot.css'].map((name) => sizeOf('shared', name)),
