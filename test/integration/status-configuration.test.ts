@@ -37,7 +37,7 @@ const FOUND = {
       place: '/dev/ttyUSB0, unit 3',
       what: 'SDM120: energy meter',
       readings: ['voltage 230 V'],
-      sensor: { name: 'meter', kind: 'tmp102', bus: 1 },
+      sensor: { name: 'meter', kind: 'tmp102', bus: 1, prefix: 'meter_' },
     },
   ],
   ports: [{ port: '/dev/ttyUSB0' }, { port: '/dev/ttyUSB1', usedBy: 'room' }],
@@ -49,7 +49,6 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
   let context: BrowserContext;
   let bench: StatusBench;
   let site: StandInConfiguration;
-  const seq = 0;
 
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -74,7 +73,6 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
       const readings = [{ key: 'temperature', value: -17.5, unit: '°C', atMs: nowMs - 100 }];
       return {
         ...workingView(nowMs, wallMs),
-        timelineSeq: seq,
         sensors: sensors.map(({ name, label, kind }) => ({ name, label, kind, state: 'ok', readings })),
         actuators: actuators.map(({ name, label, kind }) => ({ name, label, kind, value: false, slots: [] })),
       };
@@ -231,11 +229,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
       .poll(() => site.asked.filter(({ name }) => name === 'findParts').at(-1)?.params)
       .toEqual({ modbus: { port: '/dev/ttyUSB0', baudRate: 9_600 } });
     await page.getByRole('button', { name: 'Add SDM120: energy meter, /dev/ttyUSB0, unit 3' }).click();
-    expect(await page.getByLabel('Name').inputValue()).toBe('meter');
-    await page.getByLabel('Name').fill('freezer');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('meter');
+    await page.getByLabel('Name', { exact: true }).fill('freezer');
     await look(page);
     await page.getByText('freezer is there already').waitFor();
-    await page.getByLabel('Name').fill('mainMeter');
+    await page.getByLabel('Name', { exact: true }).fill('mainMeter');
     await page.getByLabel('Prefix of its keys').fill('main_');
     await page.getByLabel('Label').fill('Main meter');
     await look(page);

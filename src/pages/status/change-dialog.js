@@ -86,9 +86,8 @@ class ChangeDialog {
 
   #groups(answer) {
     const { output, found } = this.subject;
-    const { actuators, sensors } = statusNow();
-    if (found !== undefined)
-      return newGroups(found.sensor, { isSecond: sensors.some(({ kind }) => kind === found.sensor.kind) });
+    const { actuators } = statusNow();
+    if (found !== undefined) return newGroups(found.sensor);
     return output === undefined
       ? sensorGroups(answer)
       : outputGroups(actuators.find(({ name }) => name === output.name) ?? output);

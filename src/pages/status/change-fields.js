@@ -24,11 +24,8 @@ export function outputGroups({ name, label }) {
   return [{ fields: [labelField(`actuators.${name}`, label)], notes: [] }];
 }
 
-/**
- * Returns the fields of a new sensor; they make an item of their own, whose members go by `member`.
- * @param isSecond another sensor of its kind is there, which gives the same keys.
- */
-export function newGroups({ name, prefix = '' }, { isSecond }) {
+/** Returns the fields of a new sensor; they make an item of their own, whose members go by `member`. */
+export function newGroups({ name, prefix = '' }) {
   const path = `sensors.${name}`;
   const fields = [
     make({
@@ -46,7 +43,7 @@ export function newGroups({ name, prefix = '' }, { isSecond }) {
       path: `${path}.prefix`,
       words: say('prefix'),
       before: '',
-      value: prefix === '' && isSecond ? `${name}_` : prefix,
+      value: prefix,
       hint: say('prefixHint'),
       member: 'prefix',
     }),
