@@ -14,7 +14,7 @@ export interface Configurations extends ToldConfigurations {
     origin: 'patch' | 'page' | 'local',
     options: { readonly check: boolean },
   ) => Promise<Taken>;
-  /** @throws AgentError `sensors/not-found` (drop). */
+  /** @throws AgentError `sensors/unknown` (drop). */
   readonly settingsOf: (sensor: string) => SensorSettings;
 }
 

@@ -49,14 +49,14 @@ const REST = '*';
 
 /**
  * @param seen the driver's keys that it has given, for a sensor whose keys no configuration says.
- * @throws AgentError `sensors/not-found` (drop).
+ * @throws AgentError `sensors/unknown` (drop).
  */
 export function sensorSettings(
   config: Pick<AgentConfig, 'sensors'>,
   { name, base, seen }: { readonly name: string; readonly base: string; readonly seen: readonly string[] },
 ): SensorSettings {
   const sensor = config.sensors.find((one) => one.name === name);
-  if (sensor === undefined) throw refusal('sensors/not-found', `there is no sensor ${name.slice(0, 100)}`);
+  if (sensor === undefined) throw refusal('sensors/unknown', `there is no sensor ${name.slice(0, 64)}`);
   const own = Object.keys(sensor.keys);
   const given = sensorKeys(sensor) ?? (sensor.window === undefined ? seen : []);
   // A key that gets rules of its own loses those of `*`.

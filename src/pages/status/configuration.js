@@ -48,7 +48,8 @@ export function renderConfiguration(view) {
   byId('configuration').hidden = may === undefined;
   byId('configuration-off').hidden = may !== false;
   if (may === undefined) return;
-  if (mayControl() && isDue(view)) void learn();
+  // Where nothing is changed from afar, only whoever opens the part wants to know.
+  if ((may || (mayControl() && byId('configuration').open)) && isDue(view)) void learn();
   show();
 }
 
