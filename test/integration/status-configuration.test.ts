@@ -23,6 +23,10 @@ sensors:
 actuators:
   - { name: pump, kind: gpio-output, line: 5 }
 `;
+/** A protecting rule goes by the room. */
+const GUARDED = `${FILE}rules:
+  - { name: guard, when: { sensor: room, key: room_temperature, above: 40 }, set: { actuator: pump, value: false }, protect: true, sensorLost: false }
+`;
 const FOUND = {
   found: [
     {
@@ -64,8 +68,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await site?.close();
   });
 
-  async function open({ locale = 'en-GB', mayConfigure = true } = {}): Promise<WatchedPage> {
-    site = await StandInConfiguration.open(FILE);
+  async function open({ locale = 'en-GB', mayConfigure = true, file = FILE } = {}): Promise<WatchedPage> {
+    site = await StandInConfiguration.open(file);
     bench = await StatusBench.open({ pin: PIN }, undefined, site.door);
     bench.facts = { mayControl: true, mayConfigure, sensors: {}, outputs: {} };
     bench.view = (nowMs, wallMs) => {
@@ -97,6 +101,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
 
   const change = (page: Page, name: string): Promise<void> =>
     page.getByRole('button', { name: `Change ${name}` }).click();
+  const onTrial = (page: Page): Promise<void> =>
+    page.getByRole('dialog').getByText('A change of the configuration is on trial.').waitFor();
   const look = (page: Page): Promise<void> => page.getByRole('button', { name: 'Show what changes' }).click();
   const width = (page: Page): Promise<unknown> => page.evaluate('document.documentElement.scrollWidth');
 
@@ -140,7 +146,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await look(page);
     await page.getByText('Room, Label: nothing → Cold room').waitFor();
     await page.getByRole('button', { name: 'Try it' }).click();
-    await page.getByRole('dialog').getByText('on trial').waitFor();
+    await onTrial(page);
     await page.keyboard.press('Escape');
     await bench.stop();
     await page.locator('#verdict', { hasText: 'No contact' }).waitFor({ timeout: 15_000 });
@@ -170,7 +176,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await page.getByText('Pump, Label: nothing → Well pump').waitFor();
     // The focus is on what comes next.
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').getByText('on trial').waitFor();
+    await onTrial(page);
     expect(site.config.actuators[0]?.label).toBe('Well pump');
   });
 
@@ -191,6 +197,18 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     expect(site.handedOver).toEqual([]);
   });
 
+  it('says what is locked, and does not offer to try it', async () => {
+    const watched = await open({ file: GUARDED });
+    const { page } = watched;
+    await change(page, 'Room');
+    await page.getByLabel('Period').fill('1m');
+    await look(page);
+    await page.getByRole('heading', { name: 'Not possible from here' }).waitFor();
+    await page.locator('.change-result li', { hasText: 'sensors.room.period' }).first().waitFor();
+    expect(await page.getByRole('button', { name: 'Try it' }).isVisible()).toBe(false);
+    expect(await watched.violations()).toEqual([]);
+  });
+
   it('keeps what was typed when somebody else has changed the file', async () => {
     const { page } = await open();
     await change(page, 'Freezer');
@@ -201,7 +219,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await other.getByLabel('Period').fill('30s');
     await look(other);
     await other.getByRole('button', { name: 'Try it' }).click();
-    await other.getByRole('dialog').getByText('on trial').waitFor();
+    await onTrial(other);
     site.end('kept');
     await look(page);
     await page.getByText(/^Somebody changed the file at .*: look again\. What you have typed stays\.$/).waitFor();
@@ -241,7 +259,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     expect([site.text, await width(page)]).toEqual([FILE, PHONE.width]);
     expect(await watched.violations()).toEqual([]);
     await page.getByRole('button', { name: 'Try it' }).click();
-    await page.getByRole('dialog').getByText('on trial').waitFor();
+    await onTrial(page);
     expect(site.config.sensors.at(-1)).toMatchObject({ name: 'mainMeter', label: 'Main meter', kind: 'tmp102' });
     watched.expectClean();
   });

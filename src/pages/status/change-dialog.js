@@ -181,7 +181,7 @@ class ChangeDialog {
             el('p', {}, say('lockedHint')),
           ]),
       ...(isGood && needs === 'restart' ? [el('p', {}, say('restartsAgent'))] : []),
-      ...(isGood ? [el('p', { class: 'quiet' }, say('tryHint'))] : []),
+      ...(isGood ? [el('p', { class: 'try-hint quiet' }, say('tryHint'))] : []),
     );
     this.result.hidden = this.result.childElementCount === 0;
     if (count > 0) sayFault(this.said, say('faultsFound', { count }));
@@ -253,6 +253,7 @@ class ChangeDialog {
   /** Tells of the trial until its end. */
   #follow(hash) {
     this.inputs.hidden = true;
+    this.result.querySelector('.try-hint')?.remove();
     this.check.hidden = true;
     this.form.querySelector('#change-sensor')?.parentElement.remove();
     setText(this.close, say('close'));
