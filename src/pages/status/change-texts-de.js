@@ -47,7 +47,8 @@ export const texts = {
   noHistory: 'Noch keine wurde ausprobiert.',
   historyLine: ({ hash, words, reason }) => `${typed(hash)} ${words}${reason === '' ? '' : `: ${reason}`}`,
   findParts: 'Nachsehen, was angeschlossen ist',
-  findPartsHint: 'Die Busse werden nach ihren Bausteinen gefragt; geändert wird nichts. Es dauert einige Sekunden.',
+  findPartsHint:
+    'Die Busse werden nach ihren Bausteinen gefragt, höchstens eine Minute lang. Ein Baustein, den kein Treiber kennt, kann die Frage für eine Einstellung halten: erst klären, was dort hängt.',
   foundNothing: 'Nichts wurde gefunden.',
   foundParts: ({ count }) => many(count, { one: '# Teil gefunden.', other: '# Teile gefunden.' }),
   partUsed: ({ sensor }) => `In Gebrauch: ${named(sensor)}.`,

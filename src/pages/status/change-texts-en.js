@@ -45,7 +45,8 @@ export const texts = {
   noHistory: 'None was tried yet.',
   historyLine: ({ hash, words, reason }) => `${typed(hash)} ${words}${reason === '' ? '' : `: ${reason}`}`,
   findParts: 'Look for what is connected',
-  findPartsHint: 'Buses are asked for their parts; nothing is changed. It takes some seconds.',
+  findPartsHint:
+    'Buses are asked for their parts, for a minute at most. A part that no driver knows may take the question for a setting: know first what hangs there.',
   foundNothing: 'Nothing was found.',
   foundParts: ({ count }) => many(count, { one: '# part found.', other: '# parts found.' }),
   partUsed: ({ sensor }) => `In use: ${named(sensor)}.`,
