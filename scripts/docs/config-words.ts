@@ -130,7 +130,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'status.port': 'TCP port of the page',
   'status.metrics': '`/metrics`, `/healthz` and `/readyz`; on loopback also while the page is off',
   'status.control':
-    'outputs can be set and released on the page, by who knows the PIN; they count as an operator’s on site',
+    'outputs can be set and released on the page, by who knows the PIN; they count as an operator’s on site. The configuration can be changed there where `remoteConfiguration.enabled` is true',
   'status.telemetryPeriod': 'period at which the numbers of `/metrics` go to the platform as telemetry',
   'analytics.url': 'address of the analytics service',
   'analytics.basePath': 'path of its API; `/apiTrendz` in some of its releases',

@@ -22,6 +22,7 @@ import { configurationPackages } from '../remote-config/configuration-packages.t
 import { fileHash } from '../remote-config/file-hash.ts';
 import type { PollWatch } from '../remote-config/poll-watch.ts';
 import { type ConfigurationState, REMOTE_CONFIGURATION_FORMAT, RemoteConfig } from '../remote-config/remote-config.ts';
+import { sensorSettings } from '../remote-config/sensor-settings.ts';
 import { configurationsTold } from '../remote-config/told-configurations.ts';
 import type { Sampler } from '../sensors/sampler.ts';
 import { StateFile } from '../store/state-file.ts';
@@ -98,6 +99,16 @@ export function openRemoteConfigurations(deps: RemoteConfigurationDeps): RemoteC
     operations: {
       take: (wanted, origin, options) => remote.take(wanted, origin, options),
       tell: () => configurationsTold(remote, { files, paths, runningHash, clock }),
+      settingsOf: (name) =>
+        sensorSettings(config(), {
+          name,
+          base: runningHash() ?? '',
+          seen:
+            deps.sampler
+              .states()
+              .find((one) => one.name === name)
+              ?.readings.map(({ key }) => key) ?? [],
+        }),
     },
     target: {
       key: PATCH_KEY,

@@ -299,6 +299,11 @@ const ALERTS = {
   readingsUntimed: ({ count }: { readonly count: number }) =>
     `${count} readings of earlier starts wait for their time: the clock was not right then, and what is known leaves too much room; outbox.timeUncertain: send sends them marked, outbox.maxAge drops them`,
   clockNotSynchronised: () => 'the clock is not synchronised; readings wait until their time is known',
+  trialWithoutUpload: () => 'no upload was acknowledged',
+  trialWithoutCommands: () => 'the poll for commands does not stand',
+  trialWithoutAttributes: () => 'the poll for attributes does not stand',
+  trialWithoutReadings: ({ sensors, count }: { readonly sensors: string; readonly count: number }) =>
+    `no reading of ${sensors}${count === 0 ? '' : ` and ${count} more`}`,
   restartNeeded: ({ sections }: { readonly sections: string }) =>
     `restart needed: only a restart takes up what changed in ${sections}`,
   stateFolderSilent: () => 'nothing is kept in the state folder: the disk does not answer',

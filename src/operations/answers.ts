@@ -7,6 +7,7 @@ import type { ArrivedDevice } from '../devices/move-device.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import type { LogLevel } from '../host/log.ts';
 import type { KeptRejected, KeptStatus, ResentRejected, ResolvedEntry } from '../outbox/outbox.ts';
+import type { SensorSettings } from '../remote-config/sensor-settings.ts';
 import type { ConfigurationsTold } from '../remote-config/told-configurations.ts';
 import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
@@ -61,6 +62,7 @@ export interface Answers {
 
   readonly configure: ConfigurationAnswer;
   readonly configurationStatus: ConfigurationsTold;
+  readonly sensorSettings: SensorSettings;
 
   readonly outboxStatus: KeptStatus;
   readonly outboxEntries: null;

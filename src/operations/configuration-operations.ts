@@ -1,11 +1,12 @@
 /** Operations on the configuration itself: another file or a patch on trial, and what became of earlier ones. */
 import type { CandidateFault, WantedConfiguration } from '../remote-config/candidate.ts';
 import type { Taken } from '../remote-config/remote-config.ts';
+import type { SensorSettings } from '../remote-config/sensor-settings.ts';
 import type { ConfigurationsTold, ToldConfigurations } from '../remote-config/told-configurations.ts';
 import { badRequest } from '../values/bad-request.ts';
 import type { JsonValue } from '../values/json.ts';
 import type { Asker } from './may-ask.ts';
-import { memberOf, type OperationsOn, QUESTION, textOf } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
 export interface Configurations extends ToldConfigurations {
   readonly take: (
@@ -13,6 +14,8 @@ export interface Configurations extends ToldConfigurations {
     origin: 'patch' | 'page' | 'local',
     options: { readonly check: boolean },
   ) => Promise<Taken>;
+  /** @throws AgentError `sensors/unknown` (drop). */
+  readonly settingsOf: (sensor: string) => SensorSettings;
 }
 
 export interface ConfigurationAnswer {
@@ -69,6 +72,16 @@ export const CONFIGURATION_OPERATIONS: OperationsOn<Configurations> = {
     description: 'What became of the last configuration from afar, the trial that is on, and the last ten files.',
     askers: ['platform', 'viewer', 'page'],
     run: (): Promise<ConfigurationsTold> => configurations.tell(),
+  }),
+  sensorSettings: (configurations) => ({
+    ...QUESTION,
+    description:
+      'Label, period and alarms of a sensor, from the configuration in force, with the paths by which a patch changes them.',
+    params: objectOf({
+      name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' },
+    }),
+    askers: ['site', 'page'],
+    run: (params): SensorSettings => configurations.settingsOf(textOf(params, 'name')),
   }),
 };
 

@@ -1,4 +1,4 @@
-/** Operations as the page asks for them. The log names the address that it came from. */
+/** Operations as the page asks for them. The log names the address that a change came from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AgentError, messageOf, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
@@ -13,7 +13,8 @@ export interface PageDoorDeps {
   readonly log: Log;
 }
 
-const MAX_BYTES = 4_096;
+/** A patch of one sensor with many keys. */
+const MAX_BYTES = 16_384;
 /** Calls of all pages together: the outputs' own queues are behind it. */
 const MAX_UNDER_WAY = 8;
 /** Pressed longer ago, nobody expects it any more: a network that stood still may bring it after minutes. */
@@ -61,7 +62,10 @@ export class PageDoor {
     const { operations, clock, log } = this.#deps;
     if (pressedMs !== undefined && Math.abs(clock.monotonicMs() - pressedMs) > LATE_AFTER_MS)
       throw refusal('status/late-press', 'it came too late from the network; press again');
-    log.info({ operation, params, from }, 'asked on the page');
+    // A patch may hold what nobody is to read in a log; what it became is told by the timeline.
+    const told = operation === 'configure' ? undefined : params;
+    if (operations.operations.get(operation)?.effect !== 'read')
+      log.info({ operation, params: told, from }, 'asked on the page');
     return await operations.ask(operation, params, closed);
   }
 }

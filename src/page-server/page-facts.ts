@@ -53,6 +53,8 @@ export interface OutputFacts extends Pick<ActuatorSettings, 'valueType' | 'limit
 export interface PageFacts {
   /** The page may switch outputs. */
   readonly mayControl: boolean;
+  /** The page may change the configuration: it may switch outputs, and `remoteConfiguration` is enabled. */
+  readonly mayConfigure?: boolean;
   readonly sensors: Readonly<Record<string, SensorFacts>>;
   readonly outputs: Readonly<Record<string, OutputFacts>>;
 }
@@ -62,7 +64,7 @@ const PERIODS_OF_A_GAP = 3;
 
 /** Returns the facts of every sensor and output of the configuration, and of the readings that came. */
 export function pageFacts(
-  config: Pick<AgentConfig, 'sensors' | 'actuators'>,
+  config: Pick<AgentConfig, 'sensors' | 'actuators' | 'remoteConfiguration'>,
   {
     mayControl,
     sensors,
@@ -77,6 +79,7 @@ export function pageFacts(
   const labels = new Map(config.actuators.map(({ name, label }) => [name, label]));
   return {
     mayControl,
+    mayConfigure: mayControl && config.remoteConfiguration.enabled,
     sensors: Object.fromEntries(
       config.sensors.map((one) => [one.name, sensorFacts(one, readings.get(one.name) ?? [])]),
     ),

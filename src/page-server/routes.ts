@@ -1,4 +1,4 @@
-/** Answers of the status page's server. Outputs are the only thing that it changes, and only where the configuration and the PIN allow it. */
+/** Answers of the status page's server. It changes outputs and, on trial, the configuration, and only where the configuration and the PIN allow it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { ReadConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
+import type { Sentence } from '../errors/sentence.ts';
 import type { ConfigurationOrigin, HelperRequest, ReleasePaths } from '../firmware/guard-state.ts';
 import type { UpdateFiles } from '../firmware/update-files.ts';
 import type { Clock, EpochMs } from '../host/clock.ts';
@@ -137,6 +138,7 @@ export class RemoteConfig {
   #lastPackage: PackageEnd | undefined;
   /** By the id of the request; root's history knows it too. */
   #packages: readonly ConfigurationPackage[] = [];
+  #waitsFor: readonly Sentence[] = [];
   #askedAtMs: number;
   #settledAtMs = Number.NEGATIVE_INFINITY;
   #takes = Promise.resolve();
@@ -164,6 +166,11 @@ export class RemoteConfig {
 
   get state(): ConfigurationState | undefined {
     return this.#state;
+  }
+
+  /** Observations that the trial that is on still waits for. */
+  get waitsFor(): readonly Sentence[] {
+    return this.#waitsFor;
   }
 
   /** True from the request to its end. */
@@ -340,6 +347,7 @@ export class RemoteConfig {
     const trialS = Math.round(trialMs / 1_000);
     await leaveRequest({ request: 'configure', id, hash, before: base, trialS, needs, origin });
     this.#askedAtMs = clock.monotonicMs();
+    this.#waitsFor = [];
     this.#wake();
   }
 
@@ -379,6 +387,7 @@ export class RemoteConfig {
     const { faulty, ...seen } = observe(trial.beganAtMs);
     const newlyFaulty = faulty.filter(({ name }) => pending?.faulty.includes(name) !== true);
     const judged = judgeTrial(terms, { nowMs: clock.monotonicMs(), ...seen, faulty: newlyFaulty });
+    this.#waitsFor = judged.verdict === 'open' ? judged.missing : [];
     if (judged.verdict === 'open') return;
     const refused = await this.#refusedOnSite(trial);
     if (refused !== undefined) return this.#settle(id, 'returned', refused.reason, refused.hash);

@@ -1,6 +1,8 @@
 /** Tells of configurations from afar: the last one, the trial that is on, and root's history of ten. */
 import { join } from 'node:path';
+import type { Sentence } from '../errors/sentence.ts';
 import type { Clock, EpochMs } from '../host/clock.ts';
+import { toldAs } from '../names/sentences.ts';
 import { parseKeyValueLines } from '../store/key-value-lines.ts';
 import type { ConfigurationState, PackageName, RemoteConfig, RemoteConfigDeps } from './remote-config.ts';
 import { trialPaths } from './trial-state.ts';
@@ -12,9 +14,16 @@ export interface ToldConfigurations {
 export interface ConfigurationsTold {
   readonly fileHash: string;
   readonly state?: ConfigurationState | undefined;
-  readonly trial?: { readonly hash: string; readonly secondsLeft: number } | undefined;
+  readonly trial?: ToldTrial | undefined;
   /** The newest first. */
   readonly history: readonly ToldHistory[];
+}
+
+export interface ToldTrial {
+  readonly hash: string;
+  readonly secondsLeft: number;
+  /** Observations that are still missing, in words and as sentences; empty before the first look. */
+  readonly waitsFor: readonly { readonly words: string; readonly sentence: Sentence }[];
 }
 
 export interface ToldHistory {
@@ -32,7 +41,7 @@ const NUMBER = /^\d{4,}$/;
 const MAX_NOTE_BYTES = 4096;
 
 export async function configurationsTold(
-  remote: Pick<RemoteConfig, 'state' | 'trial' | 'packageOf'>,
+  remote: Pick<RemoteConfig, 'state' | 'trial' | 'packageOf' | 'waitsFor'>,
   {
     files,
     paths,
@@ -60,7 +69,13 @@ export async function configurationsTold(
   return {
     fileHash: runningHash() ?? '',
     state: remote.state,
-    trial: isOn ? { hash: trial.hash, secondsLeft: Math.max(0, Math.round(leftMs / 1_000)) } : undefined,
+    trial: isOn
+      ? {
+          hash: trial.hash,
+          secondsLeft: Math.max(0, Math.round(leftMs / 1_000)),
+          waitsFor: remote.waitsFor.map(toldAs),
+        }
+      : undefined,
     history: notes,
   };
 }

@@ -3,6 +3,8 @@
  * the time is over. Pure: who asks gives the time and what was seen. The guard outside returns the file by a timer of its own all the same.
  */
 import { formatDuration } from '../config/fields/quantity.ts';
+import type { Sentence } from '../errors/sentence.ts';
+import { english, sentence } from '../names/sentences.ts';
 
 /** Trial as it was begun. Times are monotonic ms of one boot. */
 export interface TrialTerms {
@@ -27,7 +29,7 @@ export interface SeenOnTrial {
 }
 
 export type TrialVerdict =
-  | { readonly verdict: 'open'; readonly missing: readonly string[] }
+  | { readonly verdict: 'open'; readonly missing: readonly Sentence[] }
   | { readonly verdict: 'kept' }
   | { readonly verdict: 'returned'; readonly reason: string };
 
@@ -45,24 +47,23 @@ export function judgeTrial(terms: TrialTerms, seen: SeenOnTrial): TrialVerdict {
   const ranMs = seen.nowMs - terms.beganAtMs;
   if (missing.length === 0 && ranMs >= NOT_BEFORE_MS) return { verdict: 'kept' };
   if (ranMs < terms.trialMs) return { verdict: 'open', missing };
-  const reason = missing.length === 0 ? 'it was not judged in time' : missing.join('; ');
+  const reason = missing.length === 0 ? 'it was not judged in time' : missing.map(english).join('; ');
   return { verdict: 'returned', reason: `within ${formatDuration(terms.trialMs)}: ${reason}` };
 }
 
 function missingOf(
   { beganAtMs, sensors }: TrialTerms,
   { acknowledgedAtMs = Number.NEGATIVE_INFINITY, standing, readAtMs }: SeenOnTrial,
-): readonly string[] {
+): readonly Sentence[] {
   const silent = sensors.filter((name) => !((readAtMs.get(name) ?? Number.NEGATIVE_INFINITY) > beganAtMs));
   return [
-    acknowledgedAtMs > beganAtMs ? undefined : 'no upload was acknowledged',
-    standing.commands ? undefined : 'the poll for commands does not stand',
-    standing.attributes ? undefined : 'the poll for attributes does not stand',
-    silent.length === 0 ? undefined : `no reading of ${namesOf(silent)}`,
+    acknowledgedAtMs > beganAtMs ? undefined : sentence('trialWithoutUpload'),
+    standing.commands ? undefined : sentence('trialWithoutCommands'),
+    standing.attributes ? undefined : sentence('trialWithoutAttributes'),
+    silent.length === 0 ? undefined : sentence('trialWithoutReadings', silentOf(silent)),
   ].filter((words) => words !== undefined);
 }
 
-function namesOf(names: readonly string[]): string {
-  const more = names.length - MAX_NAMED;
-  return more > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${more} more` : names.join(', ');
+function silentOf(names: readonly string[]): { readonly sensors: string; readonly count: number } {
+  return { sensors: names.slice(0, MAX_NAMED).join(', '), count: Math.max(0, names.length - MAX_NAMED) };
 }

@@ -6,16 +6,19 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import type { JsonObject } from '../../src/values/json.ts';
 import { AgentProcess } from '../support/agent-process.ts';
+import { freePort } from '../support/free-port.ts';
 import { RestPerson } from '../support/rest-person.ts';
 
 const WITHIN = { timeout: 20_000, interval: 100 };
 const TOKEN = 'configured-token';
+const PIN = 'page-pin-8841';
 
 let platform: LocalPlatform;
 let agent: AgentProcess;
 let person: RestPerson;
 let deviceId: string;
 let base: string;
+let pageUrl: string;
 
 const client = (key: string): unknown => platform.state.attributes.read(deviceId, 'CLIENT_SCOPE', [key])[0]?.value;
 
@@ -29,12 +32,15 @@ beforeAll(async () => {
   platform = await LocalPlatform.start();
   deviceId = platform.ensureDevice('configured', TOKEN).id;
   person = await RestPerson.logIn(platform.url);
+  const port = await freePort();
+  pageUrl = `http://127.0.0.1:${port}`;
   agent = await AgentProcess.make(
     [
       'version: 1',
       `platform: { url: "${platform.url}", accessToken: ${TOKEN} }`,
       'remoteConfiguration: { enabled: true }',
       'firmware: { requireSignature: false }',
+      `status: { port: ${port}, pin: ${PIN}, control: true }`,
       'sensors:',
       '  - { name: machine, kind: host, period: 1s } # the only one',
     ].join('\n'),
@@ -98,7 +104,7 @@ it('tells the platform why a package is refused, in its state and in the configu
   const before = await readFile(agent.configFile, 'utf8');
   await assign('1-a', before.replace('period: 1s', 'period: soon'));
   const told = (key: string) => platform.deviceView('configured')?.points.get(key)?.at(-1)?.value;
-  await vi.waitFor(() => expect(told('sw_error')).toMatch(/^line 6:\d+, sensors\[0\]\.period/), WITHIN);
+  await vi.waitFor(() => expect(told('sw_error')).toMatch(/^line 7:\d+, sensors\[0\]\.period/), WITHIN);
   expect(told('sw_state')).toBe('FAILED');
   const name = { title: 'turnstone-configuration', version: '1-a' };
   await vi.waitFor(
@@ -132,3 +138,20 @@ async function assign(version: string, text: string): Promise<void> {
   platform.state.registry.devices.put({ ...device, softwareId: version });
   platform.packages.announce({ ...device, softwareId: version }, 'SOFTWARE');
 }
+
+it('tells the page a sensor’s settings, and takes its patch through the same door', { timeout: 60_000 }, async () => {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${PIN}` };
+  const ask = async (operation: string, params: JsonObject): Promise<JsonObject> => {
+    const body = JSON.stringify({ operation, params });
+    return (await (await fetch(`${pageUrl}/api/operation`, { method: 'POST', headers, body })).json()) as JsonObject;
+  };
+  expect(await (await fetch(`${pageUrl}/api/facts`, { headers })).json()).toMatchObject({ mayConfigure: true });
+  const settings = await ask('sensorSettings', { name: 'machine' });
+  expect(settings).toMatchObject({ base, path: 'sensors.machine', period: '1s' });
+  expect(settings.keys).toContainEqual(
+    expect.objectContaining({ path: 'sensors.machine.keys.load1', key: 'load1', type: 'number' }),
+  );
+  const patch = { base: settings.base ?? null, add: { 'sensors.machine.keys.load1.alarms': [{ above: 4 }] } };
+  expect(await ask('configure', { patch, check: true })).toMatchObject({ state: 'checked', locked: [], faults: [] });
+  expect(await ask('sensorSettings', { name: 'roof' })).toMatchObject({ code: 'sensors/unknown' });
+});

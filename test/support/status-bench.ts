@@ -24,6 +24,8 @@ export class StatusBench {
   /** Lines of the server in the agent's log. */
   readonly told: string[] = [];
   readonly infos: string[] = [];
+  /** Fields of those lines. */
+  readonly infoFields: object[] = [];
   /** Hold the certificate of its page in the LAN. */
   readonly files = new MemoryFiles();
   readonly #settings: StatusServerSettings;
@@ -87,7 +89,10 @@ export class StatusBench {
       randomBytes: systemRandomBytes,
       log: {
         ...silentLog,
-        info: (_fields, message) => this.infos.push(message),
+        info: (fields, message) => {
+          this.infos.push(message);
+          this.infoFields.push(fields);
+        },
         warn: (_fields, message) => this.told.push(message),
       },
       logLines: this.#logLines,

@@ -17,7 +17,10 @@ export const statusSchema = section({
   page: z.enum(['off', 'loopback', 'lan']).default('loopback'),
   port: whole(0, 65_535).default(8_088),
   ...secretFields('pin'),
-  /** Outputs can be set and released on the page, by who knows the PIN; they count as an operator's on site. */
+  /**
+   * Outputs can be set and released on the page, by who knows the PIN; they count as an operator's on site. The configuration can be changed there where
+   * remoteConfiguration is enabled.
+   */
   control: z.boolean().default(false),
   /** /metrics in Prometheus' form, /healthz, /readyz. */
   metrics: z.boolean().default(true),

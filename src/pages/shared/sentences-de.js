@@ -279,6 +279,11 @@ export const sentences = {
   readingsUntimed: ({ count: number }) =>
     `${many(number, { one: '# Messwert früherer Starts wartet auf seine Zeit', other: '# Messwerte früherer Starts warten auf ihre Zeit' })}: Die Uhr ging damals nicht richtig, und was bekannt ist, lässt zu viel Spielraum; ${typed('outbox.timeUncertain: send')} sendet sie markiert, ${typed('outbox.maxAge')} verwirft sie`,
   clockNotSynchronised: () => 'die Uhr ist nicht synchronisiert; Messwerte warten, bis ihre Zeit bekannt ist',
+  trialWithoutUpload: () => 'noch keine Übertragung wurde bestätigt',
+  trialWithoutCommands: () => 'die Abfrage von Befehlen steht noch nicht',
+  trialWithoutAttributes: () => 'die Abfrage von Attributen steht noch nicht',
+  trialWithoutReadings: ({ sensors, count: more }) =>
+    `noch kein Messwert von ${named(sensors)}${more === 0 ? '' : ` und ${count(more)} weiteren`}`,
   restartNeeded: ({ sections }) => `Neustart nötig: Erst er übernimmt, was sich in ${named(sections)} geändert hat`,
   stateFolderSilent: () => 'im Zustandsordner wird nichts aufbewahrt: Der Datenträger antwortet nicht',
   stateFolderRefused: ({ why }) =>

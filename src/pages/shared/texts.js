@@ -14,9 +14,16 @@ export const agentLanguage = language === 'en' ? undefined : 'en';
 
 const { texts } = language === 'de' ? await import('./texts-de.js') : await import('./texts-en.js');
 
+/** Texts of parts that are loaded on first use. */
+const others = {};
+
+export function learnTexts(more) {
+  Object.assign(others, more);
+}
+
 /** A text by its id, with the values that it is made of. */
 export function say(id, values) {
-  const text = texts[id];
+  const text = texts[id] ?? others[id];
   if (text === undefined) throw new Error(`there is no text ${id}`);
   return typeof text === 'function' ? text(values) : text;
 }

@@ -6,6 +6,7 @@ import { prepareTexts, say } from '../shared/texts.js';
 import { duration, parse } from '../shared/words.js';
 import { renderAttention } from './attention.js';
 import { watchClaim } from './claim.js';
+import { prepareConfiguration, renderConfiguration } from './configuration.js';
 import { prepareDevices, renderDevices } from './device-table.js';
 import { prepareDoctor } from './doctor.js';
 import { forgetFacts, loadFacts } from './facts.js';
@@ -36,6 +37,7 @@ prepareDoctor();
 prepareFinder();
 prepareDevices();
 prepareFolds();
+prepareConfiguration();
 byId('pin-form').addEventListener('submit', (event) => {
   event.preventDefault();
   void enter();
@@ -84,9 +86,8 @@ function render(view) {
   isWatching = true;
   renderHead(view.label ?? (view.deviceName === '' ? 'Turnstone' : view.deviceName), verdictOf(view));
   renderParts(view);
-  // The facts say what may be switched and acknowledged here.
-  if (view.actuators.length > 0 || view.alarms?.length > 0)
-    void loadFacts().then((isNew) => isNew && renderParts(view));
+  // The facts say what may be switched, acknowledged and changed here.
+  void loadFacts().then((isNew) => isNew && renderParts(view));
 }
 
 /** True once the agent runs another release than the one whose page this is: its files are gone. An open dialog is not taken away. */
@@ -103,6 +104,7 @@ function renderParts(view) {
   renderSections(view);
   renderFinder(view);
   renderTimeline(view);
+  renderConfiguration(view);
 }
 
 function lose() {

@@ -2,7 +2,8 @@
 import { say, told } from '../shared/texts.js';
 import { duration, instant, limitOf, nameOfAlarm, plain } from '../shared/words.js';
 
-let facts = { mayControl: false, sensors: {}, outputs: {} };
+const NONE = { mayControl: false, sensors: {}, outputs: {} };
+let facts = NONE;
 let asked;
 
 /** Resolves when they are here, with true for who has asked for them; what could not be had is asked for again by the next. */
@@ -27,6 +28,11 @@ export function forgetFacts() {
 
 export function mayControl() {
   return facts.mayControl;
+}
+
+/** The page may change the configuration; undefined while the facts are not here. */
+export function mayConfigure() {
+  return facts === NONE ? undefined : facts.mayConfigure === true;
 }
 
 export function outputFacts(name) {

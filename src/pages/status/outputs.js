@@ -6,7 +6,8 @@ import { drawIcon } from '../shared/icon.js';
 import { say, told } from '../shared/texts.js';
 import { called, duration, instant, shown } from '../shared/words.js';
 import { devicesOf, isTable, titleOf } from './cards.js';
-import { loadFacts, mayControl, outputWords } from './facts.js';
+import { changeButton } from './configuration.js';
+import { loadFacts, mayConfigure, mayControl, outputWords } from './facts.js';
 import { followQuestion, makeControls, makeRelease, makeSwitch, sayAnswer } from './switching.js';
 
 /** Slots of the array of priorities, as people call them. */
@@ -68,6 +69,7 @@ function makeOutput({ name, label, kind, class: of }) {
       el('p', { class: 'facts quiet' }),
       el('table', {}, el('tbody', {})),
       el('p', { class: 'released' }),
+      changeButton(title, () => ({ output: outputsNow.get(name) })),
     ),
   );
 }
@@ -135,6 +137,7 @@ function updateControls(tile, output) {
   const held = tile.querySelector('.held');
   const tell = (answer) => sayAnswer(tile.querySelector('.said'), answer);
   outputsNow.set(output.name, output);
+  tile.querySelector('.change').hidden = mayConfigure() !== true;
   const door = { now: () => outputsNow.get(output.name), tell };
   followQuestion(output, tell);
   if (!mayControl()) {

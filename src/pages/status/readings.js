@@ -9,7 +9,8 @@ import { say, told } from '../shared/texts.js';
 import { ago, called, duration, instant, shownPieces } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
 import { cardsOf, isMachine, titleOf } from './cards.js';
-import { loadFacts, readingFacts, readingWords } from './facts.js';
+import { changeButton } from './configuration.js';
+import { loadFacts, mayConfigure, readingFacts, readingWords } from './facts.js';
 
 const SEED_MINUTES = 10;
 /** Sizes of cards by the number of their values: a tile, two columns, four, and the whole width. */
@@ -72,20 +73,23 @@ export function keepCards(grid, cards, view) {
 }
 
 function makeCard({ title }) {
-  return el(
+  const card = el(
     'div',
     { class: 'sensor' },
     el('div', { class: 'head', hidden: title === undefined }, el('h3', {}), el('p', { class: 'state' })),
     el('p', { class: 'remedy quiet', hidden: true }),
     el('ul', { class: 'faults plain' }),
     el('div', { class: 'list' }),
+    changeButton(title ?? say('machine'), () => ({ sensors: card.dataset.names.split('\n') })),
   );
+  return card;
 }
 
 function updateCard(card, { title, sensors, device }, view) {
   const rows = sensors.flatMap((sensor) => sensor.readings.map((reading) => ({ sensor, reading })));
   const failing = sensors.filter(({ state }) => state === 'failing');
   card.dataset.names = sensors.map(({ name }) => name).join('\n');
+  card.querySelector('.change').hidden = mayConfigure() !== true || sensors.length === 0;
   card.dataset.size = SIZES.find(([most]) => rows.length + 2 * failing.length <= most)?.[1] ?? 'all';
   card.classList.toggle('failing', failing.length > 0 || device?.verdict === 'fault');
   setText(card.querySelector('h3'), named(title ?? ''));

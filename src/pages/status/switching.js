@@ -142,7 +142,7 @@ function agree(output, wish, { isRelease = false } = {}) {
   });
 }
 
-/** Asks the agent for an operation; resolves with `{ ok, words }`. */
+/** Asks the agent for an operation; resolves with `{ ok, words }`, and with its answer. */
 export async function ask(operation, params, done) {
   try {
     const answer = await fetch('/api/operation', {
@@ -150,7 +150,7 @@ export async function ask(operation, params, done) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ operation, params, pressedMs: Math.round(performance.now() + clockAheadMs) }),
     });
-    if (answer.ok) return { ok: true, words: done };
+    if (answer.ok) return { ok: true, words: done, answer: await answer.json() };
     if (answer.status === 401) return { ok: false, words: say('notDonePin') };
     const { reason } = await answer.json().catch(() => ({}));
     return { ok: false, words: say('notDone', { reason }) };

@@ -32,7 +32,7 @@ const QUIET: ConfigurationsTold = { fileHash: BASE, history: [] };
 const TRYING: ConfigurationsTold = {
   fileHash: HASH,
   state: { state: 'trying', hash: HASH, atMs: AT, origin: 'local' },
-  trial: { hash: HASH, secondsLeft: 298 },
+  trial: { hash: HASH, secondsLeft: 298, waitsFor: [] },
   history: [],
 };
 /** Texts with two sensors, a secret, and root's folder in them. */

@@ -45,7 +45,7 @@ it('does not know the end of an agent that stays silent', async () => {
 });
 
 it('is not misled by the refusal of another during the trial', async () => {
-  const trial = { hash: HASH, secondsLeft: 60 };
+  const trial = { hash: HASH, secondsLeft: 60, waitsFor: [] };
   const { end } = await followed((ms) => {
     if (ms < 2 * MINUTE_MS) return status('refused', OTHER, trial);
     return ms < 2 * MINUTE_MS + 5_000 ? status('refused', OTHER) : status('returned');
@@ -54,7 +54,7 @@ it('is not misled by the refusal of another during the trial', async () => {
 });
 
 it('does not believe an end while the trial is on', async () => {
-  const trial = { hash: HASH, secondsLeft: 60 };
+  const trial = { hash: HASH, secondsLeft: 60, waitsFor: [] };
   const { end } = await followed((ms) => (ms < MINUTE_MS ? status('kept', HASH, trial) : status('returned')));
   expect(end).toEqual({ outcome: 'returned' });
 });

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { refusal } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { LocalDoor } from '../../../src/operations/local-door.ts';
+import { type LocalDoor, openLocalDoor } from '../../../src/operations/local-door.ts';
+import { QUESTION } from '../../../src/operations/operation.ts';
 import type { ActuatorCalls } from '../../../src/operations/output-operations.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { StatusBench } from '../../support/status-bench.ts';
@@ -131,4 +132,24 @@ describe('an output on the page', () => {
     bench = await StatusBench.open({}, systemClock, door);
     expect((await post(set({ name: 'relay', value: true }), JSON_TYPE)).status).toBe(404);
   });
+});
+
+it('logs that a configuration was handed over without what is in it, and no question', async () => {
+  const patches: unknown[] = [];
+  const run = (params: unknown) => {
+    patches.push(params);
+    return null;
+  };
+  const question = { ...QUESTION, name: 'configurationStatus', description: 'x', askers: ['page'] as const, run };
+  const configure = { ...question, name: 'configure', effect: 'set' as const };
+  const operations = [question, configure];
+  const page = openLocalDoor('page', { operations, locked: () => false, tell: () => {} });
+  const headers = { ...JSON_TYPE, ...(await entered(page)) };
+  const set = { 'platform.accessToken': 'a-secret', 'sensors.roof.label': 'x'.repeat(8_000) };
+  expect((await post({ operation: 'configure', params: { patch: { set } } }, headers)).status).toBe(200);
+  expect((await post({ operation: 'configurationStatus', params: {} }, headers)).status).toBe(200);
+  expect(patches).toHaveLength(2);
+  expect(bench.infos.filter((line) => line.includes('on the page'))).toHaveLength(1);
+  expect(JSON.stringify(bench.infoFields)).toContain('configure');
+  expect(JSON.stringify(bench.infoFields)).not.toContain('a-secret');
 });

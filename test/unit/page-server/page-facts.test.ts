@@ -65,6 +65,7 @@ it('tells where sensors are, under which key and when their values are sent, and
   });
   expect(facts).toEqual({
     mayControl: false,
+    mayConfigure: false,
     sensors: {
       roof: {
         source: 'I2C bus 1, address 0x76',

@@ -23,10 +23,16 @@ interface Words {
 }
 
 const PAGES = join(import.meta.dirname, '../../../src/pages');
-const load = async (name: string): Promise<unknown> =>
-  await import(new URL(`../../../src/pages/shared/${name}.js`, import.meta.url).href);
-const textsOf = async (language: string): Promise<Texts> =>
-  ((await load(`texts-${language}`)) as { readonly texts: Texts }).texts;
+const load = async (name: string, folder = 'shared'): Promise<unknown> =>
+  await import(new URL(`../../../src/pages/${folder}/${name}.js`, import.meta.url).href);
+const partOf = async (name: string, folder?: string): Promise<Texts> =>
+  ((await load(name, folder)) as { readonly texts: Texts }).texts;
+/** The page's texts with those of the part that is loaded on first use; none has an id of the other. */
+const textsOf = async (language: string): Promise<Texts> => {
+  const [first, later] = [await partOf(`texts-${language}`), await partOf(`change-texts-${language}`, 'status')];
+  expect(Object.keys(later).filter((id) => id in first)).toEqual([]);
+  return Object.fromEntries([...Object.entries(first), ...Object.entries(later)]);
+};
 const [en, de, forms] = [await textsOf('en'), await textsOf('de'), (await load('forms')) as Forms];
 const LANGUAGES = { en, de };
 

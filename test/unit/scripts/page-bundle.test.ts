@@ -30,8 +30,20 @@ it('are asked for in a few requests, all of which the head names', async () => {
   expect(imported.filter((path) => !named.includes(path))).toEqual([]);
 });
 
+/** Parts that change the configuration, which are loaded on first use. */
+const CHANGES = /^(change|configuration-fold)-/;
+
+it('are at most 9 kB more for who changes the configuration, and none of it before', async () => {
+  const files = (await readdir(join(folder, 'status'))).filter((name) => CHANGES.test(name) && !name.includes('-de-'));
+  expect(files.length).toBeGreaterThan(2);
+  const sizes = await Promise.all(files.map((name) => sizeOf('status', name)));
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(9_000);
+  const html = await readFile(join(folder, 'status/index.html'), 'utf8');
+  expect(files.filter((name) => html.includes(name))).toEqual([]);
+});
+
 it('are at most 75 kB as they are sent, with the plot', async () => {
-  const files = (await readdir(join(folder, 'status'))).filter((name) => !name.includes('-de-'));
+  const files = (await readdir(join(folder, 'status'))).filter((name) => !name.includes('-de-') && !CHANGES.test(name));
   const sizes = await Promise.all([
     ...files.map((name) => sizeOf('status', name)),
     ...['base.css', 'plot.css'].map((name) => sizeOf('shared', name)),

@@ -1,0 +1,294 @@
+/** Changing the configuration on the status page: what differs is shown first, a PIN guards it, a trial is followed, and two people do not overwrite each other. */
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { sentence, toldAs } from '../../src/names/sentences.ts';
+import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { StandInConfiguration } from '../support/stand-in-configuration.ts';
+import { StatusBench, workingView } from '../support/status-bench.ts';
+
+const PIN = 'change-pin-5521';
+const PHONE = { width: 390, height: 844 };
+const FILE = `version: 1
+platform: { url: "https://example.org", accessToken: "token-of-a-device" }
+remoteConfiguration: { enabled: true }
+sensors:
+  - name: freezer
+    label: Freezer
+    kind: bme280
+    bus: 1
+    period: 10s
+    keys:
+      temperature: { alarms: [{ above: -15, hysteresis: 1 }] }
+  - { name: room, kind: sht3x, bus: 1, prefix: room_ }
+actuators:
+  - { name: pump, kind: gpio-output, line: 5 }
+`;
+/** A protecting rule goes by the room. */
+const GUARDED = `${FILE}rules:
+  - { name: guard, when: { sensor: room, key: room_temperature, above: 40 }, set: { actuator: pump, value: false }, protect: true, sensorLost: false }
+`;
+const FOUND = {
+  found: [
+    {
+      id: 'i2c-1-0x76',
+      place: 'I2C bus 1, address 0x76',
+      what: 'BME280: temperature, humidity, pressure',
+      usedBy: 'freezer',
+    },
+    { id: 'i2c-1-0x50', place: 'I2C bus 1, address 0x50', what: 'a part that no driver knows' },
+    {
+      id: 'ttyUSB0-3',
+      place: '/dev/ttyUSB0, unit 3',
+      what: 'SDM120: energy meter',
+      readings: ['voltage 230 V'],
+      sensor: { name: 'meter', kind: 'tmp102', bus: 1, prefix: 'meter_' },
+    },
+  ],
+  ports: [{ port: '/dev/ttyUSB0' }, { port: '/dev/ttyUSB1', usedBy: 'room' }],
+  faults: ['I2C bus 2: permission denied'],
+};
+
+describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration on the page'), () => {
+  let browser: Browser;
+  let context: BrowserContext;
+  let bench: StatusBench;
+  let site: StandInConfiguration;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  afterEach(async () => {
+    await context?.close();
+    await bench?.stop();
+    await site?.close();
+  });
+
+  async function open({ locale = 'en-GB', mayConfigure = true, file = FILE } = {}): Promise<WatchedPage> {
+    site = await StandInConfiguration.open(file);
+    bench = await StatusBench.open({ pin: PIN }, undefined, site.door);
+    bench.facts = { mayControl: true, mayConfigure, sensors: {}, outputs: {} };
+    bench.view = (nowMs, wallMs) => {
+      const { sensors, actuators } = site.config;
+      const readings = [{ key: 'temperature', value: -17.5, unit: '°C', atMs: nowMs - 100 }];
+      return {
+        ...workingView(nowMs, wallMs),
+        sensors: sensors.map(({ name, label, kind }) => ({ name, label, kind, state: 'ok', readings })),
+        actuators: actuators.map(({ name, label, kind }) => ({ name, label, kind, value: false, slots: [] })),
+      };
+    };
+    context = await browser.newContext({ locale, viewport: PHONE, hasTouch: true });
+    return await enter();
+  }
+
+  async function enter(): Promise<WatchedPage> {
+    const watched = await WatchedPage.open(context);
+    const { page } = watched;
+    await page.goto(bench.url);
+    await page.locator('#pin-input').or(page.locator('#content')).first().waitFor({ state: 'attached' });
+    await page.locator('#pin:visible, #content:visible').first().waitFor();
+    if (await page.locator('#pin').isVisible()) {
+      await page.locator('#pin-input').fill(PIN);
+      await page.keyboard.press('Enter');
+    }
+    await page.locator('#content').waitFor();
+    return watched;
+  }
+
+  const change = (page: Page, name: string): Promise<void> =>
+    page.getByRole('button', { name: `Change ${name}` }).click();
+  const onTrial = (page: Page): Promise<void> =>
+    page.getByRole('dialog').getByText('A change of the configuration is on trial.').waitFor();
+  const look = (page: Page): Promise<void> => page.getByRole('button', { name: 'Show what changes' }).click();
+  const width = (page: Page): Promise<unknown> => page.evaluate('document.documentElement.scrollWidth');
+
+  it('changes a limit of the freezer: the difference first, then the trial to its end, over a reload', async () => {
+    const watched = await open();
+    const { page } = watched;
+    await change(page, 'Freezer');
+    const above = page.getByLabel('Alarm above (°C)').first();
+    expect(await above.inputValue()).toBe('-15');
+    expect(await page.getByLabel('Period').inputValue()).toBe('10s');
+    await above.fill('-12');
+    await look(page);
+    await page.getByText('Freezer, Temperature, Alarm above (°C): -15 °C → -12 °C').waitFor();
+    await page.locator('code', { hasText: 'sensors.freezer.keys.temperature.alarms[0].above' }).waitFor();
+    expect([site.handedOver, site.text]).toEqual([[], FILE]);
+    expect(await watched.violations()).toEqual([]);
+    expect(await width(page)).toBe(PHONE.width);
+    site.waitsFor = [toldAs(sentence('trialWithoutUpload'))];
+    await page.getByRole('button', { name: 'Try it' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('A change of the configuration is on trial.').waitFor();
+    await dialog.getByText(/^4 min left; .* It waits: no upload was acknowledged\.$/).waitFor();
+    expect(site.handedOver).toEqual([
+      { base: expect.any(String), set: { 'sensors.freezer.keys.temperature.alarms[0].above': -12 } },
+    ]);
+    await page.reload();
+    await page.locator('#trial-words', { hasText: 'on trial' }).waitFor();
+    expect(await watched.violations()).toEqual([]);
+    site.end('kept');
+    await page.locator('#trial-words', { hasText: 'The change of the configuration is kept.' }).waitFor();
+    await page.locator('#configuration > summary').click();
+    await page.locator('#tried li', { hasText: 'kept, on the page' }).waitFor();
+    expect(await watched.violations()).toEqual([]);
+    watched.expectClean();
+  });
+
+  it('follows a trial over a restart of the agent, and says why the file of before is back', async () => {
+    const { page } = await open();
+    await change(page, 'Room');
+    await page.getByLabel('Label').first().fill('Cold room');
+    await look(page);
+    await page.getByText('Room, Label: nothing → Cold room').waitFor();
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await onTrial(page);
+    await page.keyboard.press('Escape');
+    await bench.stop();
+    await page.locator('#verdict', { hasText: 'No contact' }).waitFor({ timeout: 15_000 });
+    site.end('returned', 'within 5m: no reading of room');
+    await bench.start();
+    const words = page.locator('#trial-words', {
+      hasText: 'the file of before is back: within 5m: no reading of room',
+    });
+    const pin = page.locator('#pin:visible');
+    await words.or(pin).first().waitFor({ timeout: 15_000 });
+    if (await pin.isVisible()) {
+      await page.locator('#pin-input').fill(PIN);
+      await page.keyboard.press('Enter');
+    }
+    await words.waitFor();
+    expect(site.text).toBe(FILE);
+  });
+
+  it('labels an output, by keyboard alone', async () => {
+    const { page } = await open();
+    await page.locator('.actuator summary').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Change Pump' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Label').fill('Well pump');
+    await page.keyboard.press('Enter');
+    await page.getByText('Pump, Label: nothing → Well pump').waitFor();
+    // The focus is on what comes next.
+    await page.keyboard.press('Enter');
+    await onTrial(page);
+    expect(site.config.actuators[0]?.label).toBe('Well pump');
+  });
+
+  it('says a mistake at its field, and hands nothing over', async () => {
+    const watched = await open();
+    const { page } = watched;
+    await change(page, 'Freezer');
+    await page.getByLabel('Period').fill('soon');
+    await look(page);
+    await page.getByText('1 mistake: see the field.').waitFor();
+    const field = page.getByLabel('Period');
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    expect(await page.locator('.mistake:not(:empty)').textContent()).toMatch(/^wrong value; expected: a duration/);
+    expect(await page.getByRole('button', { name: 'Try it' }).isVisible()).toBe(false);
+    expect(await watched.violations()).toEqual([]);
+    await field.fill('30s');
+    expect(await field.getAttribute('aria-invalid')).toBeNull();
+    expect(site.handedOver).toEqual([]);
+  });
+
+  it('says what is locked, and does not offer to try it', async () => {
+    const watched = await open({ file: GUARDED });
+    const { page } = watched;
+    await change(page, 'Room');
+    await page.getByLabel('Period').fill('1m');
+    await look(page);
+    await page.getByRole('heading', { name: 'Not possible from here' }).waitFor();
+    await page.locator('.change-result li', { hasText: 'sensors.room.period' }).first().waitFor();
+    expect(await page.getByRole('button', { name: 'Try it' }).isVisible()).toBe(false);
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('keeps what was typed when somebody else has changed the file', async () => {
+    const { page } = await open();
+    await change(page, 'Freezer');
+    await page.getByLabel('Alarm above (°C)').first().fill('-12');
+    const { page: other } = await enter();
+    await change(other, 'Freezer');
+    await other.getByLabel('Alarm above (°C)').first().fill('-14');
+    await other.getByLabel('Period').fill('30s');
+    await look(other);
+    await other.getByRole('button', { name: 'Try it' }).click();
+    await onTrial(other);
+    site.end('kept');
+    await look(page);
+    await page.getByText(/^Somebody changed the file at .*: look again\. What you have typed stays\.$/).waitFor();
+    await page.getByRole('button', { name: 'Look again' }).click();
+    await page.getByText('It is -14 °C now.').waitFor();
+    expect(await page.getByLabel('Alarm above (°C)').first().inputValue()).toBe('-12');
+    expect(await page.getByLabel('Period').inputValue()).toBe('30s');
+    await look(page);
+    await page.getByText('-14 °C → -12 °C').waitFor();
+    expect(site.handedOver).toHaveLength(1);
+  });
+
+  it('adds a part that was found, and says of the others what they are', async () => {
+    const watched = await open();
+    const { page } = watched;
+    site.parts = FOUND;
+    await page.locator('#configuration > summary').click();
+    await page.getByRole('button', { name: 'Look for what is connected' }).click();
+    await page.getByText('3 parts found.').waitFor();
+    await page.locator('[data-id=i2c-1-0x76]', { hasText: 'In use: Freezer.' }).waitFor();
+    await page.locator('[data-id=i2c-1-0x50]', { hasText: 'No driver knows it.' }).waitFor();
+    await page.getByText('I2C bus 2: permission denied').waitFor();
+    await page.getByRole('button', { name: 'Ask /dev/ttyUSB0 for Modbus devices' }).click();
+    await expect
+      .poll(() => site.asked.filter(({ name }) => name === 'findParts').at(-1)?.params)
+      .toEqual({ modbus: { port: '/dev/ttyUSB0', baudRate: 9_600 } });
+    await page.getByRole('button', { name: 'Add SDM120: energy meter, /dev/ttyUSB0, unit 3' }).click();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('meter');
+    await page.getByLabel('Name', { exact: true }).fill('freezer');
+    await look(page);
+    await page.getByText('freezer is there already').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('mainMeter');
+    await page.getByLabel('Prefix of its keys').fill('main_');
+    await page.getByLabel('Label').fill('Main meter');
+    await look(page);
+    await page.getByText('New sensor mainMeter: SDM120: energy meter').waitFor();
+    expect([site.text, await width(page)]).toEqual([FILE, PHONE.width]);
+    expect(await watched.violations()).toEqual([]);
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await onTrial(page);
+    expect(site.config.sensors.at(-1)).toMatchObject({ name: 'mainMeter', label: 'Main meter', kind: 'tmp102' });
+    watched.expectClean();
+  });
+
+  it('changes nothing without the PIN, and says where it is not switched on how that is done', async () => {
+    const { page } = await open({ mayConfigure: false });
+    await page.locator('#configuration > summary').click();
+    await page.getByText('It is changed on this page once the file on site says').waitFor();
+    expect(await page.getByRole('button', { name: /^Change/ }).count()).toBe(0);
+    const patch = { base: site.hash, set: { 'sensors.freezer.period': '1s' } };
+    const answer = await fetch(`${bench.url}/api/operation`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ operation: 'configure', params: { patch } }),
+    });
+    expect([answer.status, site.text]).toEqual([401, FILE]);
+  });
+
+  it('speaks German throughout', async () => {
+    const watched = await open({ locale: 'de-DE' });
+    const { page } = watched;
+    await page.getByRole('button', { name: 'Freezer ändern' }).click();
+    await page.getByLabel('Alarm über (°C)').first().fill('-12');
+    site.waitsFor = [toldAs(sentence('trialWithoutReadings', { sensors: 'freezer', count: 0 }))];
+    await page.getByRole('button', { name: 'Zeigen, was sich ändert' }).click();
+    await page.getByText('Freezer, Temperature, Alarm über (°C): -15 °C → -12 °C').waitFor();
+    await page.getByRole('button', { name: 'Ausprobieren' }).click();
+    await page.getByRole('dialog').getByText('Sie wartet: noch kein Messwert von freezer.').waitFor();
+    expect(await watched.violations()).toEqual([]);
+    watched.expectClean();
+  });
+});
