@@ -5,7 +5,7 @@
 
 import type { FileConfig } from '../../src/config/config-file.ts';
 import { ConfigError } from '../../src/config/fields/config-fault.ts';
-import { type ReadConfig, readConfig } from '../../src/config/read-config.ts';
+import type { ReadConfig } from '../../src/config/read-config.ts';
 import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import { sha256 } from '../../src/remote-config/root/file-in-place.ts';
 import type { MemoryFiles } from '../support/memory-files.ts';
@@ -21,6 +21,8 @@ type Change = (config: AgentConfig) => AgentConfig;
 export interface WrittenConfiguration {
   readonly text: string;
   readonly disk: MemoryFiles;
+  /** The real reader. */
+  readonly read: (text: string) => Promise<ReadConfig>;
 }
 
 export class Configuration {
@@ -81,9 +83,7 @@ export class Configuration {
     const text = Buffer.from(bytes).toString('utf8');
     const plain = text.replace(CHANGE_LINE, '');
     const known = this.#read.get(plain);
-    const read =
-      known ??
-      (await this.#timeline.outside(readConfig(CONFIG_FILE, { environment: {}, bytes: Buffer.from(plain, 'utf8') })));
+    const read = known ?? (await this.#readByMachine(plain));
     this.#read.set(plain, read);
     const { config, faults, warnings, written } = read;
     const changed = config === undefined ? undefined : this.#changed(config, text);
@@ -122,6 +122,11 @@ export class Configuration {
         (this.#history[n + 1]?.sinceMs ?? untilMs) >= fromMs &&
         !config.sensors.some(({ name }) => name === sensor),
     );
+  }
+
+  #readByMachine(text: string): Promise<ReadConfig> {
+    if (this.#written === undefined) return Promise.reject(new Error('there is no file'));
+    return this.#timeline.outside(this.#written.read(text));
   }
 
   #write(edit: (text: string) => string): void {

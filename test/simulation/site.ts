@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
-import { loadConfig } from '../../src/config/read-config.ts';
+import { loadConfig, type ReadConfig, readConfig } from '../../src/config/read-config.ts';
 import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import { actuatorDefinition } from '../../src/kinds/actuator-kinds.ts';
 import { definitionOf } from '../../src/kinds/sensor-kinds.ts';
@@ -150,11 +150,20 @@ function provisioning(provisions: 'once' | 'again'): string {
 
 /** Configuration of a text, through the real reader: what it would refuse is no site. */
 export async function configFrom(yaml: string): Promise<AgentConfig> {
+  return await withFile(yaml, (file) => loadConfig(file, { environment: {} }));
+}
+
+/** The same with every fault. */
+export async function readFrom(yaml: string): Promise<ReadConfig> {
+  return await withFile(yaml, (file) => readConfig(file, { environment: {} }));
+}
+
+async function withFile<T>(yaml: string, read: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-world-'));
   try {
     const file = join(folder, 'turnstone.yaml');
     await writeFile(file, yaml, { mode: 0o600 });
-    return await loadConfig(file, { environment: {} });
+    return await read(file);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -26,7 +26,7 @@ import { PageReader } from './page-reader.ts';
 import { Pins } from './pins.ts';
 import { Rig } from './rig.ts';
 import { RootSide } from './root-side.ts';
-import { drawnApart, makeSite, PROVISION_SECRET, RUN_FOLDER, type Site } from './site.ts';
+import { drawnApart, makeSite, PROVISION_SECRET, RUN_FOLDER, readFrom, type Site } from './site.ts';
 import { Story } from './story.ts';
 import { settled, Timeline } from './timeline.ts';
 import { WallClock } from './wall-clock.ts';
@@ -92,7 +92,7 @@ export class World {
     this.configuration = new Configuration(
       parts.site.config,
       parts.timeline,
-      remote && { text: remote.text, disk: this.disk },
+      remote && { text: remote.text, disk: this.disk, read: readFrom },
     );
     this.afar = new Afar(this);
     this.platform = parts.platform;

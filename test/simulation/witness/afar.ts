@@ -7,6 +7,7 @@ import { few, type Sentence, seconds } from './sentence.ts';
 
 /** Ends of a change. */
 const ENDS = new Set(['refused', 'kept', 'returned']);
+const STATES = new Set(['received', 'trying', ...ENDS]);
 /** The agent has taken a file up by then, and moved what it moves for it. */
 const TAKEN_UP_MS = 400;
 /** Time in which a command that was given may still move something. */
@@ -50,7 +51,7 @@ function ended(world: World): string[] {
 function told(world: World): string[] {
   if (world.site.remote === undefined || world.disk.wasFaulty || world.fills.length > 0) return [];
   const { reader, afar, lives, timeline, identity } = world;
-  const events = reader.seen.filter(({ event }) => event.kind === 'config' && event.value !== undefined);
+  const events = reader.seen.filter(({ event }) => event.kind === 'config' && STATES.has(String(event.value)));
   const faults: string[] = [];
   let open: string | undefined;
   for (const [n, { event, atMs }] of events.entries()) {
