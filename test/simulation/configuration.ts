@@ -37,6 +37,8 @@ export class Configuration {
   readonly #timeline: Timeline;
   readonly #written: WrittenConfiguration | undefined;
   readonly #changes = new Map<number, Change>();
+  /** Numbers of those that nobody has taken back. */
+  readonly #standing = new Set<number>();
   readonly #read = new Map<string, ReadConfig>();
   #made = 0;
   #seen = '';
@@ -62,18 +64,19 @@ export class Configuration {
     this.#made += 1;
     const number = this.#made;
     this.#changes.set(number, one);
-    const line = `# change of a technician ${number}\n`;
-    this.#write((text) => `${text}${line}`);
+    this.#standing.add(number);
+    this.#write((text) => `${text}${lineOf(number)}`);
     return () => {
-      if (this.#written === undefined) this.#changes.delete(number);
-      this.#write((text) => text.replace(line, ''));
+      this.#standing.delete(number);
+      this.#write((text) => text.replace(lineOf(number), ''));
     };
   }
 
-  /** Somebody on site puts the file in place that was installed. @returns whether it was another. */
+  /** Somebody on site puts the file in place that was installed, with the changes of technicians that stand. @returns whether it was another. */
   restore(): boolean {
-    const text = this.#written?.text;
-    if (text === undefined || this.bytes.toString('utf8') === text) return false;
+    if (this.#written === undefined) return false;
+    const text = `${this.#written.text}${[...this.#standing].map(lineOf).join('')}`;
+    if (this.bytes.toString('utf8') === text) return false;
     this.#put(text);
     return true;
   }
@@ -134,7 +137,8 @@ export class Configuration {
       this.#put(edit(this.bytes.toString('utf8')));
       return;
     }
-    const config = [...this.#changes.values()].reduce((before, one) => one(before), this.#installed);
+    const standing = [...this.#standing].flatMap((number) => this.#changes.get(number) ?? []);
+    const config = standing.reduce((before, one) => one(before), this.#installed);
     this.#history.push({ sinceMs: this.#timeline.nowMs, config });
     this.file = { config, missing: [] };
   }
@@ -157,4 +161,8 @@ export class Configuration {
       config,
     );
   }
+}
+
+function lineOf(number: number): string {
+  return `# change of a technician ${number}\n`;
 }
