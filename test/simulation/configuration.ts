@@ -54,9 +54,10 @@ export class Configuration {
     this.#put(written.text);
   }
 
-  /** Bytes of the file in place; none where it cannot be changed from afar. */
+  /** Bytes of the file in place; none where it cannot be changed from afar, or is gone. */
   get bytes(): Buffer {
-    return this.#written?.disk.contentOf(CONFIG_FILE) ?? Buffer.alloc(0);
+    const disk = this.#written?.disk;
+    return disk?.isThereNow(CONFIG_FILE) === true ? disk.contentOf(CONFIG_FILE) : Buffer.alloc(0);
   }
 
   /** The file is another one from now on, until the returned function is called. */
