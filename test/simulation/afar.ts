@@ -25,6 +25,8 @@ interface SeenTrial {
   readonly id: string;
   readonly hash: string;
   readonly before: string;
+  /** Files that somebody on site had written when it was first seen. */
+  readonly writtenOnSite: number;
 }
 
 /** A change that somebody sent. */
@@ -183,12 +185,16 @@ export class Afar {
 
   #lookAtTrial(at: string, hash: string): void {
     const { id, hash: onTrial, before } = this.#linesOf(TRIAL_PATHS.state) ?? {};
+    const { siteHashes } = this.#world.configuration;
     const last = this.#trial;
+    const writtenOnSite = last?.id === id && last !== undefined ? last.writtenOnSite : siteHashes.length;
     this.#trial =
-      id === undefined || onTrial === undefined || before === undefined ? undefined : { id, hash: onTrial, before };
+      id === undefined || onTrial === undefined || before === undefined
+        ? undefined
+        : { id, hash: onTrial, before, writtenOnSite };
     if (last === undefined || this.#trial !== undefined) return;
     const { outcome } = this.result;
-    const isOnSite = this.#world.configuration.siteHashes.includes(hash);
+    const isOnSite = siteHashes.slice(last.writtenOnSite).includes(hash);
     const due = outcome === 'kept' ? last.hash : last.before;
     if (hash !== due && !isOnSite)
       this.endFaults.push(`${at} a trial ends, ${outcome ?? 'without a verdict'}, and another file is in place`);
