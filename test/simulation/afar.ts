@@ -93,6 +93,8 @@ export class Afar {
   readonly fileFaults: string[] = [];
   readonly endFaults: string[] = [];
   readonly looseFaults: string[] = [];
+  /** Root's verdicts, by the file that was on trial. */
+  readonly outcomes: { readonly hash: string; readonly outcome: string | undefined }[] = [];
   /** When the agent was to take a file up, in the world's time. */
   readonly renewals: { readonly atMs: number; readonly how: 'reload' | 'restart' }[] = [];
   readonly #world: World;
@@ -194,6 +196,7 @@ export class Afar {
         : { id, hash: onTrial, before, writtenOnSite };
     if (last === undefined || this.#trial !== undefined) return;
     const { outcome } = this.result;
+    this.outcomes.push({ hash: last.hash, outcome });
     const isOnSite = siteHashes.slice(last.writtenOnSite).includes(hash);
     const due = outcome === 'kept' ? last.hash : last.before;
     if (hash !== due && !isOnSite)

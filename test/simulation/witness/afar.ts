@@ -5,6 +5,8 @@ import type { World } from '../world.ts';
 import { onTimes } from './intervals.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
 
+/** Digits of a hash that are told. */
+const HASH_DIGITS = 12;
 /** Ends of a change. */
 const ENDS = new Set(['refused', 'kept', 'returned']);
 const STATES = new Set(['received', 'trying', ...ENDS]);
@@ -64,6 +66,14 @@ function told(world: World): string[] {
     if (isWhole && open === undefined && (state === 'kept' || state === 'returned'))
       faults.push(`${at}, and nothing is open`);
     if (isWhole && open !== undefined && state === 'received') faults.push(`${at}, and ${open} before it has no end`);
+    const verdicts = afar.outcomes.filter(({ hash }) => String(event.words).includes(hash.slice(0, HASH_DIGITS)));
+    if (
+      state !== 'refused' &&
+      ENDS.has(state) &&
+      verdicts.length > 0 &&
+      !verdicts.some(({ outcome }) => outcome === state)
+    )
+      faults.push(`${at}, and root says ${verdicts.map(({ outcome }) => outcome).join(', ')}`);
     open = ENDS.has(state) ? undefined : state;
   }
   const attribute = afar.told;
