@@ -2,7 +2,8 @@
  * Everything outside the agent: the operating system, the hardware, the platform, and those who connect to it. The rooms reach it only through
  * this, so that a test can replace all of it.
  */
-import { loadConfigToRun } from '../config/read-config.ts';
+import { readConfigBytes } from '../config/peek-config.ts';
+import { loadConfigToRun, readConfig } from '../config/read-config.ts';
 import { ControlServer, type ControlServerDeps } from '../control-socket/control-server.ts';
 import { diagnoseSelf } from '../doctor/self-diagnosis.ts';
 import { type OpenPortsDeps, openPorts } from '../hardware/open-ports.ts';
@@ -16,6 +17,10 @@ import { openExternalFile } from '../platform/external-file.ts';
 export interface Machine extends HostMachine {
   /** The configuration, frozen, and what it names that is not there now. @throws ConfigError (stop). */
   readonly loadConfig: typeof loadConfigToRun;
+  /** Bytes of the configuration in place. @throws AgentError `config/unreadable`. */
+  readonly readConfigBytes: typeof readConfigBytes;
+  /** Reads a configuration that is to take the place of another, with every fault. */
+  readonly readConfig: typeof readConfig;
   readonly connect: Connect;
   /** Files at addresses that are not the platform's. */
   readonly openExternalFile: typeof openExternalFile;
@@ -32,6 +37,8 @@ export interface Machine extends HostMachine {
 export const thisMachine: Machine = {
   ...thisHost,
   loadConfig: loadConfigToRun,
+  readConfigBytes,
+  readConfig,
   connect: connectOverNetwork(thisHost.clock),
   openExternalFile,
   openPorts,

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';
 import type { SharedTarget } from '../attributes/shared-target.ts';
 import type { ConfigFile } from '../config/config-file.ts';
-import { readConfigBytes } from '../config/peek-config.ts';
-import { readConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
@@ -13,7 +11,6 @@ import { updateFiles } from '../firmware/update-files.ts';
 import type { BuiltInHandler } from '../firmware/updater-deps.ts';
 import type { Environment } from '../host/environment.ts';
 import type { Log } from '../host/log.ts';
-import type { HostMachine } from '../host/machine.ts';
 import { randomId } from '../host/random.ts';
 import type { Link } from '../link/link.ts';
 import type { Configurations } from '../operations/configuration-operations.ts';
@@ -28,12 +25,13 @@ import type { Sampler } from '../sensors/sampler.ts';
 import { StateFile } from '../store/state-file.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { stringifyJson } from '../values/json.ts';
+import type { Machine } from './machine.ts';
 
 export interface RemoteConfigurationDeps {
   readonly file: ConfigFile;
   readonly environment: Environment;
   readonly config: () => AgentConfig;
-  readonly machine: Pick<HostMachine, 'clock' | 'files' | 'randomBytes'>;
+  readonly machine: Pick<Machine, 'clock' | 'files' | 'randomBytes' | 'readConfigBytes' | 'readConfig'>;
   readonly log: Log;
   readonly link: Pick<Link, 'wakes'>;
   readonly telemetry: Pick<TelemetryPath, 'uploader'>;
@@ -71,8 +69,8 @@ export function openRemoteConfigurations(deps: RemoteConfigurationDeps): RemoteC
     paths,
     settings: () => config().remoteConfiguration,
     runningHash,
-    readInPlace: () => readConfigBytes(file.path),
-    check: (bytes) => readConfig(file.path, { environment, bytes }),
+    readInPlace: () => machine.readConfigBytes(file.path),
+    check: (bytes) => machine.readConfig(file.path, { environment, bytes }),
     restartFor: (changed) => file.restartFor(changed),
     busy: (needs) => busy(deps, needs),
     readingWithin: (ms, changed) => readingWithin(deps, ms, changed),

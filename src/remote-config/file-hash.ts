@@ -3,8 +3,7 @@ import { configFileHash } from '../config/changes/config-diff.ts';
 import { isHarmless, withoutUser } from '../config/fields/shown-value.ts';
 import { bare } from '../config/schema/schema-walk.ts';
 import { isMapping } from '../config/template-words.ts';
-import { memberPathText } from './member-path.ts';
-import { type Difference, type Schema, type Tree, treeDifferences } from './tree-differences.ts';
+import { type Difference, parsed, type Schema, type Tree, toldPath, treeDifferences } from './tree-differences.ts';
 
 export { configFileHash as fileHash };
 
@@ -14,13 +13,13 @@ const MAX_SHOWN = 60;
 
 /** `sensors.roof.period: 10s → 30s`, a line a member; of more than 20 the last says how many there are. */
 export function difference(before: Tree, after: Tree): readonly string[] {
-  const lines = treeDifferences(before, after).map(lineOf);
+  const lines = treeDifferences(before, after).map((one) => lineOf(one, toldPath(one.path, before, after)));
   if (lines.length <= MAX_LINES) return lines;
   return [...lines.slice(0, MAX_LINES - 1), `and ${lines.length - MAX_LINES + 1} more`];
 }
 
-function lineOf({ path, before, after, schemaBefore, schemaAfter, isOrder }: Difference): string {
-  const words = memberPathText(path) || 'the file';
+function lineOf({ before, after, schemaBefore, schemaAfter, isOrder }: Difference, path: string): string {
+  const words = path || 'the file';
   if (isOrder === true) return `${words}: in another order`;
   const [was, is] = [shown(before, schemaBefore), shown(after, schemaAfter)];
   if (before === undefined) return `${words}: added${is === undefined ? '' : `, ${is}`}`;
@@ -28,9 +27,9 @@ function lineOf({ path, before, after, schemaBefore, schemaAfter, isOrder }: Dif
   return was === undefined || is === undefined || was === is ? `${words}: changed` : `${words}: ${was} → ${is}`;
 }
 
-/** Undefined for what may hold a secret, and for what is too much for a line. */
+/** Undefined for what may hold a secret, as what the schema does not read may, and for what is too much for a line. */
 function shown(value: unknown, schema: Schema): string | undefined {
-  if (schema === undefined) return undefined;
+  if (schema === undefined || parsed(schema, value) === undefined) return undefined;
   const field = bare(schema);
   if (field.meta.secret === true || field.meta.private === true || isMapping(value)) return undefined;
   if (Array.isArray(value)) {

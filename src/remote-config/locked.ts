@@ -11,7 +11,7 @@ import { configSchema, type RemoteAllowance } from '../config/schema/agent-confi
 import { bare, memberSchema, visitFields } from '../config/schema/schema-walk.ts';
 import { isMapping } from '../config/template-words.ts';
 import { SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
-import { type MemberPath, memberPathText } from './member-path.ts';
+import { type MemberPath, memberPathText, parseMemberPath } from './member-path.ts';
 import {
   type Difference,
   type Items,
@@ -22,6 +22,7 @@ import {
   parsed,
   type Schema,
   type Tree,
+  toldPath,
   treeDifferences,
 } from './tree-differences.ts';
 
@@ -127,7 +128,14 @@ export function lockedChanges(before: Tree, after: Tree): readonly LockedChange[
     ...newVariables(context),
   ];
   const byPath = new Map(found.toReversed().map((one) => [one.path, one]));
-  return [...byPath.values()].toReversed().slice(0, MAX_CHANGES);
+  const told = (path: string): string => {
+    const parts = parseMemberPath(path);
+    return parts === undefined ? path : toldPath(parts, before, after);
+  };
+  return [...byPath.values()]
+    .toReversed()
+    .slice(0, MAX_CHANGES)
+    .map(({ path, words }) => ({ path: told(path), words }));
 }
 
 interface Context {

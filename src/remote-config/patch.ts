@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { pathText } from '../config/fields/config-fault.ts';
 import { didYouMean, oneOf } from '../config/fields/did-you-mean.ts';
+import { isLikeKey } from '../config/fields/shown-value.ts';
 import { configSchema } from '../config/schema/agent-config.ts';
 import { knownKeys, memberSchema } from '../config/schema/schema-walk.ts';
 import { isMapping } from '../config/template-words.ts';
@@ -14,7 +15,17 @@ import { decodeText, YamlLimit } from '../config/yaml/yaml-bounds.ts';
 import { readYaml } from '../config/yaml/yaml-source.ts';
 import { fileHash } from './file-hash.ts';
 import { type MemberPath, memberPathText, parseMemberPath } from './member-path.ts';
-import { configurationTree, nameOf, ownMember, type Schema, type Tree, treeDifferences } from './tree-differences.ts';
+import {
+  configurationTree,
+  MASK,
+  memberIn,
+  nameOf,
+  ownMember,
+  type Schema,
+  type Tree,
+  treeDifferences,
+  unknownParts,
+} from './tree-differences.ts';
 import { NoPlace, YamlText } from './yaml-text.ts';
 
 export interface PatchFault {
@@ -36,6 +47,8 @@ const MAX_FAULTS = 10;
 /** Lists whose items go by their name. */
 const NAMED_LISTS: ReadonlySet<string> = new Set(['devices', 'sensors', 'actuators', 'rules']);
 
+/** Signs between the words of a path, be it one or not. */
+const NO_WORD = /[\s.[\]"]+/;
 const PATHS = 'paths such as sensors.roof.period';
 const patchSchema = z.strictObject({
   /** SHA-256 of the file that the patch is made for. */
@@ -56,6 +69,28 @@ interface Change {
 
 /** Never throws: whatever a patch holds, it is applied whole or told of. */
 export function applyPatch(source: Uint8Array, patch: unknown): Patched {
+  const made = patched(source, patch);
+  if (made.faults === undefined) return made;
+  const unknown = unknownWords(source, patch);
+  const told = (text: string): string => unknown.reduce((so, word) => so.replaceAll(word, MASK), text);
+  return {
+    faults: made.faults.map(({ path, problem, expected }) => fault(told(path), told(problem), told(expected))),
+  };
+}
+
+/** Words of a patch's paths that nobody knows, and that may be a secret: no fault tells them. */
+function unknownWords(source: Uint8Array, patch: unknown): readonly string[] {
+  if (!isMapping(patch)) return [];
+  const { tree = {} } = configurationTree(source);
+  const lists = [patch.set, patch.add].flatMap((one) => (isMapping(one) ? Object.keys(one) : []));
+  const removed = Array.isArray(patch.remove) ? patch.remove.filter((one) => typeof one === 'string') : [];
+  return [...Object.keys(patch), ...lists, ...removed].flatMap((text) => {
+    const path = parseMemberPath(text);
+    return path === undefined ? text.split(NO_WORD).filter((word) => !isLikeKey(word)) : unknownParts(path, tree);
+  });
+}
+
+function patched(source: Uint8Array, patch: unknown): Patched {
   const read = changesOf(patch);
   if ('faults' in read) return read;
   if (read.base !== fileHash(source))
@@ -304,11 +339,6 @@ function madeNames(source: Uint8Array): ReadonlyMap<string, string> {
       if (name !== undefined && !names.has(name)) found.set(memberPathText([section, name]), maker);
   }
   return found;
-}
-
-function memberIn(value: unknown, part: string | number): unknown {
-  if (Array.isArray(value)) return typeof part === 'number' ? value[part] : value.find((item) => nameOf(item) === part);
-  return isMapping(value) ? ownMember(value, String(part)) : undefined;
 }
 
 /** The keys that the schema has for a mapping, in its order. */

@@ -7,11 +7,14 @@ import type { z } from 'zod';
 import { sameValue } from '../config/changes/config-diff.ts';
 import { expandTemplates } from '../config/expand-templates.ts';
 import type { ConfigFault, ConfigPath } from '../config/fields/config-fault.ts';
+import { isLikeKey } from '../config/fields/shown-value.ts';
 import { configSchema } from '../config/schema/agent-config.ts';
 import { memberSchema } from '../config/schema/schema-walk.ts';
 import { isMapping } from '../config/template-words.ts';
 import { readYaml } from '../config/yaml/yaml-source.ts';
-import type { MemberPath } from './member-path.ts';
+import { type MemberPath, memberPathText } from './member-path.ts';
+
+export const MASK = '[secret]';
 
 /** A configuration as plain values: anchors, merge keys and templates expanded, the environment not put in. */
 export type Tree = Readonly<Record<string, unknown>>;
@@ -136,6 +139,31 @@ export function nameOf(item: unknown): string | undefined {
 
 export function ownMember(mapping: Tree, key: string): unknown {
   return Object.hasOwn(mapping, key) ? mapping[key] : undefined;
+}
+
+/** A path as it may be told: what may be a secret that slipped into it is masked. */
+export function toldPath(path: MemberPath, inPlace: Tree, shape: Tree = inPlace): string {
+  return unknownParts(path, inPlace, shape).reduce((text, part) => text.replaceAll(part, MASK), memberPathText(path));
+}
+
+/**
+ * Parts of a path that neither the file in place nor the schema knows, and that may be a secret. `shape` is the tree by whose kinds the schema is
+ * followed.
+ */
+export function unknownParts(path: MemberPath, inPlace: Tree, shape: Tree = inPlace): readonly string[] {
+  let [known, here, schema]: [unknown, unknown, Schema] = [inPlace, shape, configSchema];
+  return path.flatMap((part) => {
+    const next: Schema = schema === undefined ? undefined : memberSchema(schema, here ?? known ?? {}, part);
+    [known, here, schema] = [memberIn(known, part), memberIn(here, part), next];
+    const isTold = typeof part === 'number' || next !== undefined || known !== undefined || isLikeKey(part);
+    return isTold ? [] : [part];
+  });
+}
+
+/** Returns a member by its key, or by its name or place in a list. */
+export function memberIn(value: unknown, part: string | number): unknown {
+  if (Array.isArray(value)) return typeof part === 'number' ? value[part] : value.find((item) => nameOf(item) === part);
+  return isMapping(value) ? ownMember(value, String(part)) : undefined;
 }
 
 /** True where both mean the same to the schema; what it cannot read is the same only as it is written. */

@@ -3,6 +3,7 @@
 import { Agent } from '../../src/agent/agent.ts';
 import type { Machine } from '../../src/agent/machine.ts';
 import type { FileConfig } from '../../src/config/config-file.ts';
+import type { ReadConfig } from '../../src/config/read-config.ts';
 import { AgentError } from '../../src/errors/agent-error.ts';
 import type { Files } from '../../src/host/files.ts';
 import type { RunProgram } from '../../src/host/run-program.ts';
@@ -31,7 +32,10 @@ export interface LifeDeps {
   readonly runProgram: RunProgram;
   /** Serial number of the board. */
   readonly serial: string;
-  readonly config: () => FileConfig;
+  readonly config: () => FileConfig | Promise<FileConfig>;
+  /** The file in place, where there is one, and what is to take its place. */
+  readonly configBytes: () => Uint8Array;
+  readonly readConfig: (bytes: Uint8Array) => Promise<ReadConfig>;
   readonly isSynchronised: () => boolean;
   readonly onDurable: (entries: readonly TelemetryEntry[]) => void;
   readonly onLog: (line: string) => void;
@@ -87,7 +91,7 @@ export class Life {
   }
 
   async #run(): Promise<string> {
-    const { clock, network, config, isSynchronised, onDurable, onLog } = this.#deps;
+    const { clock, network, config, configBytes, readConfig, isSynchronised, onDurable, onLog } = this.#deps;
     const life = this.#mortality;
     // Each door by name, and none of this machine's: what a world does not have cannot be had in it.
     const machine: Machine = {
@@ -95,6 +99,8 @@ export class Life {
       files: life.bind(this.#deps.files),
       randomBytes: this.#deps.randomBytes,
       loadConfig: async () => config(),
+      readConfigBytes: async () => configBytes(),
+      readConfig: async (_path, { bytes = configBytes() }) => await readConfig(bytes),
       connect: network.connectFor(life),
       openExternalFile: () => absent('nothing lies elsewhere'),
       runProgram: life.guard(this.#deps.runProgram),

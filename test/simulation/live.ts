@@ -4,7 +4,7 @@ import { planCalm } from './calm.ts';
 import { People } from './people.ts';
 import { chanceOf, type Plan } from './plan.ts';
 import { lookAfterProvisioning } from './troubles/identity.ts';
-import { RARE_TROUBLES, TROUBLES } from './troubles.ts';
+import { RARE_TROUBLES, TROUBLES, TROUBLES_APART } from './troubles.ts';
 import { SENTENCES } from './witness/sentences.ts';
 import { World } from './world.ts';
 
@@ -34,7 +34,7 @@ export async function live(plan: Plan, show?: (line: string) => void): Promise<V
   const befallen: Record<string, number> = {};
   for (const planned of plan.troubles) {
     const { name, atMs } = planned;
-    const trouble = [...TROUBLES, ...RARE_TROUBLES].find((one) => one.name === name);
+    const trouble = [...TROUBLES, ...RARE_TROUBLES, ...TROUBLES_APART].find((one) => one.name === name);
     if (trouble === undefined) throw new Error(`no trouble is called ${name}`);
     world.timeline.after(atMs, () => {
       befallen[name] = (befallen[name] ?? 0) + 1;
@@ -56,6 +56,7 @@ export async function live(plan: Plan, show?: (line: string) => void): Promise<V
   ];
   for (const [n, [method, params]] of probes.entries())
     world.timeline.after(calmMs - (probes.length - n + 1) * 60_000, () => people.probe(method, params));
+  if (world.site.remote !== undefined) world.timeline.after(plan.calmFromMs, () => world.afar.end());
   planCalm(people, calmMs);
   people.attached.planProbes(calmMs);
   lookAfterProvisioning(world);

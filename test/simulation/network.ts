@@ -79,6 +79,11 @@ const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
 /** First character of a page. */
 const LESS_THAN = 0x3c;
 
+/** Host that no resolver knows. */
+export const NOBODY = 'nobody.example';
+/** A resolver says so. */
+const NO_HOST_MS = 30;
+
 interface NotedOutcome {
   /** It is empty, or starts as no page does. */
   readonly isJsonLike: boolean;
@@ -163,6 +168,7 @@ export class Network {
               life,
               traffic,
               closing: closing.signal,
+              host: url.hostname,
             })) as unknown as Dispatcher['request'],
         }),
         close: async () => closing.abort(new Error('closed')),
@@ -177,9 +183,10 @@ export class Network {
       readonly life: Life;
       readonly traffic: { sentBytes: number; receivedBytes: number };
       readonly closing: AbortSignal;
+      readonly host: string;
     },
   ): Promise<Dispatcher.ResponseData> {
-    const { life, traffic, closing } = on;
+    const { life, traffic, closing, host } = on;
     // A dead life acts on no answer.
     if (life.isDead) return await new Promise<never>(() => {});
     const signal = AbortSignal.any([options.signal as AbortSignal, closing]);
@@ -193,6 +200,10 @@ export class Network {
     const lost = (): Promise<never> => new Promise(() => {});
     const gone = new AbortController();
     const passing = async (): Promise<Dispatcher.ResponseData> => {
+      if (host === NOBODY) {
+        await this.#timeline.wait(NO_HOST_MS);
+        throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
+      }
       if (this.line.isDown) {
         await this.#timeline.wait(this.line.latencyMs);
         throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });

@@ -175,7 +175,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['provisioning.deviceSecretCredential', 'as accessTokenFile'],
   ['provisioning.onOtherBoard', 'a moved card provisions by the default; test/unit/provisioning holds the others'],
   ['devices[].label', 'a word of names; device-names.test.ts'],
-  ['remoteConfiguration', 'root takes part: configuration-trial.test.ts'],
+  ['remoteConfiguration.title', 'packages are the lab’s: configuration-trial.test.ts'],
   ...['label', 'sensors[].label', 'sensors[].class', 'sensors[].keys.*.label', 'sensors[].keys.*.class'].map(
     (path) => [`${path}$`, 'for people alone; test/unit/names and src/config/checks/classes.test.ts'] as const,
   ),

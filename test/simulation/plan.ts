@@ -5,7 +5,9 @@
 import { attachedDeedTimes } from './attached-devices.ts';
 import { Chance } from './chance.ts';
 import { ATTACHED_COMMAND, DEEDS, RARE_DEEDS } from './people.ts';
+import { remoteOf } from './remote-section.ts';
 import { provisionsOf } from './site.ts';
+import { CONFIGURATION_FROM_AFAR } from './troubles/afar.ts';
 import { RARE_TROUBLES, TROUBLES } from './troubles.ts';
 import { BOOT_TAKES_MS } from './world.ts';
 
@@ -40,6 +42,10 @@ const FIRST_BOOT_TROUBLES: readonly string[] = [
   'hanging sync',
   'no clock battery',
 ];
+
+const FROM_AFAR_AN_HOUR = [2, 12] as const;
+/** The last one has some time for its trial. */
+const FROM_AFAR_LEFT_MS = 5 * MINUTE_MS;
 
 export interface Planned {
   /** Names where its chance comes from; it stays when others are left out. */
@@ -120,7 +126,12 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
     seed,
     isLong,
     calmFromMs,
-    troubles: [...troubles, ...rare(RARE_TROUBLES, options.only), ...(isLong ? [] : firstBoot(seed, options))],
+    troubles: [
+      ...troubles,
+      ...rare(RARE_TROUBLES, options.only),
+      ...(isLong ? [] : firstBoot(seed, options)),
+      ...(isLong ? [] : fromAfar(seed, calmFromMs, options)),
+    ],
     deeds: [...deeds, ...rare(RARE_DEEDS), ...(isLong ? [] : attachedDeeds(seed, calmFromMs - MINUTE_MS))],
   };
 }
@@ -130,6 +141,20 @@ function attachedDeeds(seed: number, untilMs: number): Planned[] {
     source: `attached ${number}`,
     name: ATTACHED_COMMAND,
     atMs,
+  }));
+}
+
+/** In worlds whose configuration may be changed from afar, and in no other. */
+function fromAfar(seed: number, calmFromMs: number, { only, without }: PlanOptions): Planned[] {
+  if (remoteOf(seed) === undefined) return [];
+  if (only?.includes(CONFIGURATION_FROM_AFAR) === false || without?.includes(CONFIGURATION_FROM_AFAR) === true)
+    return [];
+  const chance = new Chance(`plan ${seed} ${CONFIGURATION_FROM_AFAR}`);
+  const count = Math.max(1, Math.round((chance.magnitude(...FROM_AFAR_AN_HOUR) * calmFromMs) / HOUR_MS));
+  return Array.from({ length: count }, (_, number) => ({
+    source: `${CONFIGURATION_FROM_AFAR} ${number}`,
+    name: CONFIGURATION_FROM_AFAR,
+    atMs: chance.between(BOOT_TAKES_MS, Math.max(BOOT_TAKES_MS, calmFromMs - FROM_AFAR_LEFT_MS)),
   }));
 }
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
-import { loadConfig } from '../../src/config/read-config.ts';
+import { loadConfig, type ReadConfig, readConfig } from '../../src/config/read-config.ts';
 import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import { actuatorDefinition } from '../../src/kinds/actuator-kinds.ts';
 import { definitionOf } from '../../src/kinds/sensor-kinds.ts';
@@ -18,6 +18,7 @@ import { Chance } from './chance.ts';
 import { drawEquipment, type Equipment, type EquipmentOptions, type Output, SCANNER, slowed } from './equipment.ts';
 import { hasMeasures, measureLines, withMeasures } from './measures.ts';
 import { type DrawnOptions, optionsOf } from './options.ts';
+import { type RemoteSection, remoteOf, remoteSection } from './remote-section.ts';
 
 export const TOKEN = 'token-of-the-world';
 export const DEVICE_NAME = 'gateway';
@@ -38,6 +39,8 @@ export interface Site {
   readonly provisions: Provisions;
   /** Devices behind the gateway. */
   readonly attached: readonly AttachedSlot[];
+  /** Text of the configuration's file, where it may be changed from afar. */
+  readonly remote?: { readonly text: string; readonly section: RemoteSection };
 }
 
 /** Parts of a site that a seed draws by themselves, so that whatever else it draws stays as it was. */
@@ -47,6 +50,7 @@ interface DrawnApart {
   readonly attached?: readonly AttachedSlot[];
   /** It has a device whose numbers are converted, and values made of them. */
   readonly measures?: boolean;
+  readonly remote?: RemoteSection | undefined;
 }
 
 /** How it comes to its token: the technician wrote it, or it asks for one as it boots first, and perhaps again when it is refused. */
@@ -67,7 +71,7 @@ export function drawSite(
 /** Text of a site's configuration file. */
 export function siteYaml(
   site: ReturnType<typeof drawSite>,
-  { provisions, options: drawn, attached = [], measures = false }: DrawnApart,
+  { provisions, options: drawn, attached = [], measures = false, remote }: DrawnApart,
 ): string {
   const own = attachedLines(attached);
   const { sensors, actuators, rules, lockout, smallOutbox } = site;
@@ -83,6 +87,7 @@ platform: { url: "http://platform.example"${provisions === 'not' ? `, accessToke
 ${provisions === 'not' ? '' : provisioning(provisions)}
 stateFolder: ${STATE_FOLDER}
 runFolder: ${RUN_FOLDER}
+${remote === undefined ? '' : `remoteConfiguration: ${remoteSection(remote)}`}
 status: { ${drawn?.status ?? 'page: "off", metrics: false'} }
 firmware: { requireSignature: false, chunk: 16kB, handlers: [{ title: ${ATTACHED_TITLE}, program: /bin/sh, arguments: ["{file}", "{version}"] }] }
 ${section('outbox', smallOutbox && 'maxBytes: 1MB, retain: { bytes: 200kB, for: 12h }', drawn?.outbox)}
@@ -115,7 +120,8 @@ export async function makeSite(chance: Chance, drawn: DrawnApart, equipment: Equ
   const { outputs, parts } = site;
   const ofAttached = attached.map(({ slot, periodSeconds }) => [sensorOf(slot), periodSeconds * 1_000] as const);
   const periods = new Map([...site.periods, ...(options?.periods ?? []), ...ofAttached]);
-  const config = await configFrom(siteYaml(site, drawn));
+  const text = siteYaml(site, drawn);
+  const config = await configFrom(text);
   // Patterns of methods are compiled as the agent starts.
   await loadLinearPatterns();
   // In a world of virtual time nothing waits for a disk: what the agent loads when a configuration names it is loaded before.
@@ -124,7 +130,17 @@ export async function makeSite(chance: Chance, drawn: DrawnApart, equipment: Equ
   await Promise.all([...ofSensors, ...ofActuators]);
   const twins = await loadTwins();
   const board = parseBoardConfig(withMeasures(withMeters(slowed(boardForConfig(config, twins)), attached)));
-  return { outputs, config, board, twins, periods, parts, provisions, attached };
+  return {
+    outputs,
+    config,
+    board,
+    twins,
+    periods,
+    parts,
+    provisions,
+    attached,
+    ...(drawn.remote !== undefined && { remote: { text, section: drawn.remote } }),
+  };
 }
 
 function provisioning(provisions: 'once' | 'again'): string {
@@ -134,11 +150,20 @@ function provisioning(provisions: 'once' | 'again'): string {
 
 /** Configuration of a text, through the real reader: what it would refuse is no site. */
 export async function configFrom(yaml: string): Promise<AgentConfig> {
+  return await withFile(yaml, (file) => loadConfig(file, { environment: {} }));
+}
+
+/** The same with every fault. */
+export async function readFrom(yaml: string): Promise<ReadConfig> {
+  return await withFile(yaml, (file) => readConfig(file, { environment: {} }));
+}
+
+async function withFile<T>(yaml: string, read: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-world-'));
   try {
     const file = join(folder, 'turnstone.yaml');
     await writeFile(file, yaml, { mode: 0o600 });
-    return await loadConfig(file, { environment: {} });
+    return await read(file);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -150,6 +175,7 @@ export function drawnApart(seed: number): DrawnApart {
     options: optionsOf(seed),
     attached: attachedOf(seed),
     measures: hasMeasures(seed),
+    remote: remoteOf(seed),
   };
 }
 

@@ -13,6 +13,8 @@ interface Event {
 export class Timeline {
   #nowMs = 0;
   #made = 0;
+  /** Work that takes the machine's time. */
+  readonly #outside = new Set<Promise<unknown>>();
   /** A binary heap, the earliest first. */
   readonly #events: Event[] = [];
 
@@ -34,19 +36,33 @@ export class Timeline {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
+  /** Work that takes the machine's time, as it reads real files: the time of the world stands until it is done. */
+  outside<T>(work: Promise<T>): Promise<T> {
+    this.#outside.add(work);
+    return work.finally(() => this.#outside.delete(work));
+  }
+
   /** Lets the world go on until then. */
   async runUntil(untilMs: number): Promise<void> {
-    await settled();
+    await this.#settled();
     for (let next = this.#events[0]; next !== undefined && next.atMs <= untilMs; next = this.#events[0]) {
       this.#pop();
       if (next.isCancelled) continue;
       this.#nowMs = next.atMs;
       next.act();
       // Those that share a time have been made before it: they cannot depend on what this one began.
-      if (this.#events[0]?.atMs !== next.atMs) await settled();
+      if (this.#events[0]?.atMs !== next.atMs) await this.#settled();
     }
     this.#nowMs = Math.max(this.#nowMs, untilMs);
+    await this.#settled();
+  }
+
+  async #settled(): Promise<void> {
     await settled();
+    while (this.#outside.size > 0) {
+      await Promise.allSettled(this.#outside);
+      await settled();
+    }
   }
 
   #push(event: Event): void {

@@ -1,4 +1,5 @@
 /** All that may befall a world. */
+import { AFAR_TROUBLES } from './troubles/afar.ts';
 import { CLOCK_TROUBLES } from './troubles/clock.ts';
 import { DISK_TROUBLES } from './troubles/disk.ts';
 import { FIELD_TROUBLES, RARE_FIELD_TROUBLES } from './troubles/field.ts';
@@ -28,3 +29,6 @@ export const RARE_TROUBLES: readonly Trouble[] = [
   ...LASTING_PLATFORM_TROUBLES,
   ...RARE_FIELD_TROUBLES,
 ];
+
+/** Planned apart, in worlds that have what they need. */
+export const TROUBLES_APART: readonly Trouble[] = AFAR_TROUBLES;

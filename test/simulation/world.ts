@@ -6,6 +6,7 @@ import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
+import { Afar } from './afar.ts';
 import { AttachedDevice } from './attached.ts';
 import { expectAttached } from './attached-devices.ts';
 import { BoardClock } from './board-clock.ts';
@@ -24,7 +25,8 @@ import { Network } from './network.ts';
 import { PageReader } from './page-reader.ts';
 import { Pins } from './pins.ts';
 import { Rig } from './rig.ts';
-import { drawnApart, makeSite, PROVISION_SECRET, RUN_FOLDER, type Site } from './site.ts';
+import { RootSide } from './root-side.ts';
+import { drawnApart, makeSite, PROVISION_SECRET, RUN_FOLDER, readFrom, type Site } from './site.ts';
 import { Story } from './story.ts';
 import { settled, Timeline } from './timeline.ts';
 import { WallClock } from './wall-clock.ts';
@@ -56,6 +58,7 @@ export class World {
   readonly configuration: Configuration;
   readonly pins = new Pins(() => this.timeline.nowMs);
   readonly attached: AttachedDevice;
+  readonly afar: Afar;
   readonly durable: Durable[] = [];
   readonly words: Words;
   readonly reader: PageReader;
@@ -69,6 +72,9 @@ export class World {
   readonly #agentChance: Chance;
   #isPowered = false;
   #clock: BoardClock | undefined;
+  /** Only where the configuration may be changed from afar. */
+  readonly #root: RootSide | undefined;
+  #isStarting = false;
 
   private constructor(
     chance: Chance,
@@ -82,7 +88,13 @@ export class World {
     this.chance = chance;
     this.#agentChance = chance.fork('agent');
     this.site = parts.site;
-    this.configuration = new Configuration(parts.site.config, parts.timeline);
+    const { remote } = parts.site;
+    this.configuration = new Configuration(
+      parts.site.config,
+      parts.timeline,
+      remote && { text: remote.text, disk: this.disk, read: readFrom },
+    );
+    this.afar = new Afar(this);
     this.platform = parts.platform;
     this.timeline = parts.timeline;
     this.story = new Story(() => parts.timeline.nowMs);
@@ -106,6 +118,7 @@ export class World {
     this.disk.capacityBytes = DISK_BYTES;
     // A line that nothing drives stays as it was.
     this.rig.hold(KEY_SWITCH, 0);
+    if (remote !== undefined) this.#root = this.#rootSide();
     this.#watchDisk();
     this.words = new Words(this);
     this.reader = new PageReader(this);
@@ -150,7 +163,22 @@ export class World {
   }
 
   startAgent(): void {
-    if (this.life !== undefined || !this.#isPowered) return;
+    if (this.life !== undefined || !this.#isPowered || this.#isStarting) return;
+    const root = this.#root;
+    if (root === undefined) {
+      this.#begin();
+      return;
+    }
+    const boot = this.boots.present;
+    this.#isStarting = true;
+    void root.beforeStart().then(() => {
+      if (this.boots.present !== boot || !this.#isPowered) return;
+      this.#isStarting = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
     const clock = new BoardClock(this.timeline, {
       boot: this.boots.present,
       wrongByMs: this.wall.wrongByMs,
@@ -170,8 +198,10 @@ export class World {
       config: () => {
         // An agent that starts with a wrong file ends, and is to.
         if (this.configuration.fault !== undefined && this.life?.agent !== undefined) throw this.configuration.fault;
-        return this.configuration.file;
+        return this.configuration.load();
       },
+      configBytes: () => this.configuration.bytes,
+      readConfig: (bytes) => this.configuration.read(bytes),
       isSynchronised: () => this.wall.isSynchronised,
       onDurable: (entries) => this.#noteDurable(entries),
       onLog: (line) => this.story.log(line),
@@ -182,6 +212,7 @@ export class World {
     this.story.tell('the agent starts');
     this.lives.begin(life, (how) => {
       this.story.tell(`the agent ended: ${how}`);
+      void this.#root?.afterEnd(how === 'stopped' ? 0 : 1);
       this.timeline.after(RESTART_AFTER_MS, () => this.startAgent());
     });
   }
@@ -189,6 +220,7 @@ export class World {
   /** SIGKILL; systemd starts it again. */
   killAgent(): void {
     this.#end('kill');
+    void this.#root?.afterEnd(137);
     this.timeline.after(RESTART_AFTER_MS, () => this.startAgent());
   }
 
@@ -208,7 +240,10 @@ export class World {
     this.#end('the power goes');
     this.#isPowered = false;
     this.wall.cut(this.boots.present.bootedAtMs);
+    this.#isStarting = false;
+    this.#root?.cutPower();
     this.disk.cutPower(() => this.chance.happens(kept));
+    if (this.#root !== undefined) this.afar.look();
     this.rig.cutPower(this.timeline.nowMs);
     this.timeline.after(offMs, () => {
       this.story.tell('the power comes back');
@@ -251,6 +286,22 @@ export class World {
   #end(what: string): void {
     this.story.tell(what);
     this.lives.kill();
+  }
+
+  #rootSide(): RootSide {
+    const { timeline, disk, story, afar } = this;
+    return new RootSide({
+      timeline,
+      disk,
+      story,
+      clock: () =>
+        new BoardClock(timeline, { boot: this.boots.present, wrongByMs: this.wall.wrongByMs, jitter: () => 0 }),
+      isPowered: () => this.#isPowered,
+      reload: () => this.reload(),
+      restart: () => this.stopAgent(),
+      onStep: () => afar.look(),
+      onRenewal: (how) => afar.renewed(how),
+    });
   }
 
   #watchDisk(): void {

@@ -154,6 +154,8 @@ export class RecipeWorld {
       runProgram: () => Promise.reject(new Error('no program runs here')),
       serial: 'board-1',
       config: () => ({ config, missing: [] }),
+      configBytes: () => Buffer.alloc(0),
+      readConfig: () => Promise.reject(new Error('the file stays as it is')),
       isSynchronised: () => true,
       onDurable: () => {},
       onLog: () => {},

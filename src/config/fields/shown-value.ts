@@ -11,6 +11,7 @@ const SHORT_WORD = /^(?:[A-Za-z]{0,12}|\d{1,3})$/;
 /** Names that people give: `accesToken`, `sensors`, `turnstone_token`. A token has digits, or changes its case more often. */
 const WORD = /^[A-Za-z]?[a-z]{0,15}(?:[A-Z_.-][a-z]{1,15}){0,4}\d{0,3}$/;
 const MIN_TOKEN_LENGTH = 12;
+const PIN = /^\d{4,}$/;
 /** Without an address before it, and so with a password for one. */
 const USER_ALONE = /^"?[^\s"/:]{1,255}:(?!\/\/)[^\s"]*@(?=[\w-]+\.)/;
 
@@ -19,9 +20,9 @@ export function isWord(text: string): boolean {
   return WORD.test(text);
 }
 
-/** True when an unknown key can be no token, which is longer. */
+/** True when an unknown key can be no token, which is longer, and no PIN, which is a number. */
 export function isLikeKey(key: string): boolean {
-  return key.length < MIN_TOKEN_LENGTH || isWord(key);
+  return (key.length < MIN_TOKEN_LENGTH && !PIN.test(key)) || isWord(key);
 }
 
 /** A text without the user, password and query of an address. */

@@ -83,6 +83,8 @@ function machineOf({ clock, files, line, chance, config }: Parts): Machine {
     connect: line.connect,
     randomBytes: (count) => Buffer.from(Array.from({ length: count }, () => chance.between(0, 255))),
     loadConfig: async () => ({ config, missing: [], written: undefined }),
+    readConfigBytes: () => absent('there is no file'),
+    readConfig: () => absent('there is no file'),
     openExternalFile: () => absent('nothing lies elsewhere'),
     runProgram: () => absent('there are no programs'),
     openHostMetrics: () => ({ read: async (group) => metricsOf(group, chance) }),

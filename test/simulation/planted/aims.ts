@@ -212,4 +212,24 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'the least of a band is what came last',
     'a plot has what is in memory alone',
   ],
+  'one of the two files of a trial is in place, whole, at any time': [
+    'a configuration from afar loses its last sign on its way into place',
+    'the configuration in place goes before the one of before comes back',
+  ],
+  'after a trial the file of it is in place, or the one before it': [
+    'a configuration that is returned stays in place',
+    'a configuration that is kept goes back all the same',
+  ],
+  'each configuration from afar ends in one end, and platform, timeline and root tell the same': [
+    'the end of a configuration from afar is not told',
+    'whatever becomes of a configuration it is told as kept',
+  ],
+  'no limit, interlock or safe state is looser than on site': [
+    'a longest time on may grow from afar',
+    'the safe state of an output may change from afar',
+  ],
+  'a configuration that is taken up by a reload moves nothing': [
+    'a reload forgets who has set an output',
+    'a reload gives each output its state for the start',
+  ],
 };

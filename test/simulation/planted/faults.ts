@@ -1,4 +1,5 @@
 /** All planted faults. */
+import { AFAR_FAULTS } from './afar.ts';
 import { ATTACHED_FAULTS } from './attached.ts';
 import { DELIVERY_FAULTS } from './delivery.ts';
 import { DISK_FAULTS } from './disk.ts';
@@ -28,4 +29,5 @@ export const FAULTS: readonly PlantedFault[] = [
   ...VALUES_FAULTS,
   ...RECORD_FAULTS,
   ...WORDS_FAULTS,
+  ...AFAR_FAULTS,
 ];

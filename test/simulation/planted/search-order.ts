@@ -9,7 +9,7 @@ import { hasMeasures } from '../measures.ts';
 import { optionsOf } from '../options.ts';
 import { type PlanOptions, planOf } from '../plan.ts';
 import { drawSite, provisionsOf } from '../site.ts';
-import { RARE_TROUBLES, TROUBLES } from '../troubles.ts';
+import { RARE_TROUBLES, TROUBLES, TROUBLES_APART } from '../troubles.ts';
 import type { Task } from '../workers.ts';
 import type { PlantedFault } from './fault.ts';
 
@@ -25,7 +25,9 @@ const HOURS = 1;
 const TROUBLES_AN_HOUR = 15;
 const DEEDS_AN_HOUR = 150;
 
-const TROUBLE_NAMES: ReadonlySet<string> = new Set([...TROUBLES, ...RARE_TROUBLES].map(({ name }) => name));
+const TROUBLE_NAMES: ReadonlySet<string> = new Set(
+  [...TROUBLES, ...RARE_TROUBLES, ...TROUBLES_APART].map(({ name }) => name),
+);
 
 /** As many worlds as there are seeds. */
 export function searchOrder(fault: PlantedFault, seeds: readonly number[]): Task[] {

@@ -1,5 +1,6 @@
 /** All that is promised, as far as it can be seen from outside. */
 import { SHARE_OF_WORLDS } from '../attached-devices.ts';
+import { AFAR } from './afar.ts';
 import { ATTACHED } from './attached.ts';
 import { CLAIMS } from './claims.ts';
 import { COUNTERS } from './counters.ts';
@@ -26,6 +27,7 @@ export const SENTENCES: readonly Sentence[] = [
   ...CLAIMS,
   ...IMAGES,
   ...(SHARE_OF_WORLDS > 0 ? ATTACHED : []),
+  ...AFAR,
   ...VALUES,
   ...RECORD,
   ...WORDS,
