@@ -22,7 +22,7 @@ export interface CandidateFault {
   readonly column?: number;
   readonly problem: string;
   readonly expected: string;
-  /** The remedy where it can be told. */
+  /** Remedy of a wrong key; one of a value may have the value in it. */
   readonly hint?: string;
 }
 
@@ -73,7 +73,7 @@ export async function lookAtCandidate(
       column,
       problem,
       expected,
-      ...(hint !== undefined && { hint }),
+      ...(hint !== undefined && problem === 'unknown key' && { hint }),
     }));
   return {
     base,

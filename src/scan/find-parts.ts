@@ -1,5 +1,5 @@
 /**
- * What is connected to the board of a running agent and not configured yet. It looks through the agent's own ports, so that each transfer waits its
+ * Search for what is connected to the board of a running agent and not configured yet. It looks through the agent's own ports, so that each transfer waits its
  * turn among those of the sensors. A chip, thermometer or port that the configuration names is told from the configuration, and not touched.
  *
  *   I2C buses, one-wire, serial ports ─► who answers or speaks, and is used by nobody ─► section by a free name ─► one reading by its driver
