@@ -358,14 +358,20 @@ export class RemoteConfig {
     const trial = await this.trial();
     const pending = this.#pending;
     if (pending !== undefined && result?.id === pending.id && result.outcome !== 'trying') {
-      this.#end(pending, endOf(result, pending.hash), result.outcome, result.reason);
+      this.#end(pending, endOf(result, pending.hash), result.outcome, result.reason, result.hash);
       return trial === undefined;
     }
     if (trial !== undefined) {
       await this.#judge(trial, pending);
       return false;
     }
-    if (pending === undefined) return true;
+    if (pending === undefined) {
+      const { state: told, hash = '', origin = 'package', package: name } = this.#state ?? {};
+      // The guard has gone back from a kept file at a later start.
+      if (told === 'kept' && result?.outcome === 'returned' && result.hash === hash)
+        this.#tell({ state: 'returned', hash, origin, package: name, reason: result.reason });
+      return true;
+    }
     if (clock.monotonicMs() - this.#askedAtMs > ANSWER_WITHIN_MS) {
       const reason =
         'the root helper does not answer; is turnstone-helper.path active, and is the helper of this release installed?';
@@ -413,10 +419,11 @@ export class RemoteConfig {
     await leaveRequest({ request: 'settle', id, outcome, reason, ...(refused !== undefined && { refused }) });
   }
 
-  #end(pending: Pending, end: PackageEnd, state: PackageEnd['state'], reason: string): void {
+  /** @param hash of the file that is in place by now, where root knows it. */
+  #end(pending: Pending, end: PackageEnd, state: PackageEnd['state'], reason: string, hash = ''): void {
     this.#pending = undefined;
     if (pending.origin === 'package') this.#lastPackage = end;
-    this.#tell({ state, hash: pending.hash, origin: pending.origin, package: pending.package, reason });
+    this.#tell({ state, hash: hash || pending.hash, origin: pending.origin, package: pending.package, reason });
   }
 
   /** Tells once of each reason. */

@@ -54,7 +54,7 @@ function wordsOf({ state, hash, package: name, reason }: ConfigurationState): st
     case 'trying':
       return `${which} is on trial, and goes again by itself unless all works as before`;
     case 'kept':
-      return `${which} is kept`;
+      return `${which} is kept${why}`;
     case 'returned':
       return `${which} did not work, and the one before is in force again${why}`;
   }

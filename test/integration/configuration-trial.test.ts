@@ -232,7 +232,11 @@ describe('a patch from afar', () => {
     await writeFile(bench.file, edited);
     running = hashOf(edited);
     await pass(5);
-    expect(told.at(-1)?.state).toBe('kept');
+    expect(told.at(-1)).toMatchObject({
+      state: 'kept',
+      hash: hashOf(edited),
+      reason: expect.stringContaining('on site'),
+    });
     expect(await bench.inPlace()).toBe(edited);
   });
 
@@ -248,6 +252,22 @@ describe('a patch from afar', () => {
     expect(told.at(-1)).toMatchObject({ state: 'returned', reason: expect.stringMatching(/on site.* faults$/) });
     expect(await bench.inPlace()).toBe(BEFORE);
     expect(await readFile(`${bench.file}.refused`, 'utf8')).toBe('sensors: none\n');
+  });
+
+  it('is told as returned where the guard has gone back from a kept file at a later start', async () => {
+    await remote.take({ patch: { base, set: { label: 'One' } } }, 'patch');
+    await pass(30);
+    expect(states().at(-1)).toBe('kept');
+    stop.abort();
+    await remote.close();
+    const result = await readFile(bench.paths.result, 'utf8');
+    await writeFile(
+      bench.paths.result,
+      result.replace('outcome=kept\n', 'outcome=returned\n').replace(/reason=.*/, 'reason=refused'),
+    );
+    stop = new AbortController();
+    await open();
+    await vi.waitFor(() => expect(told.at(-1)).toMatchObject({ state: 'returned', reason: 'refused' }));
   });
 
   it('is judged by the process that comes after a restart, by the sensors of before', async () => {
