@@ -37,15 +37,15 @@ export const AFAR_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the end of a configuration from afar is not told',
     file: 'remote-config/remote-config.ts',
-    old: '      this.#tell({ state: result.outcome, hash: pending.hash, origin: pending.origin, reason: result.reason });\n',
+    old: '    this.#tell({ state, hash: hash || pending.hash, origin: pending.origin, package: pending.package, reason });\n',
     new: '',
     needs: NEEDS,
   },
   {
     name: 'whatever becomes of a configuration it is told as kept',
     file: 'remote-config/remote-config.ts',
-    old: '{ state: result.outcome, hash: pending.hash,',
-    new: "{ state: 'kept', hash: pending.hash,",
+    old: '{ state, hash: hash || pending.hash,',
+    new: "{ state: 'kept', hash: hash || pending.hash,",
     needs: NEEDS,
   },
   {
