@@ -11,6 +11,7 @@ import type { Clock } from '../../host/clock.ts';
 import { Listeners } from '../../values/listeners.ts';
 import { type LineParser, openLineParser } from '../families/lines/line-format.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
+import { LineTrouble, namesIn } from '../families/lines/line-trouble.ts';
 import { parseOutput } from '../families/lines/output.ts';
 import { type Outcome, sorted } from '../kind/outcome.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
@@ -80,8 +81,7 @@ class SerialLines {
   readonly #splitter: LineSplitter | FrameCutter | SilenceCutter;
   #listening = new AbortController();
   readonly #deps: SerialLinesDeps;
-  /** Since the last good line. */
-  garbage = 0;
+  readonly #trouble: LineTrouble;
   /** Keys for which the last good line had no value. */
   refused: readonly Refusal[] = [];
 
@@ -89,9 +89,10 @@ class SerialLines {
     this.port = port;
     this.#config = config;
     this.#deps = deps;
+    this.#trouble = new LineTrouble(deps.clock);
     const { frame, maxLineBytes: maxBytes, deadlineMs } = config;
     const onFrame = (bytes: Buffer): boolean => this.#readFrame(bytes);
-    const onTooLong = (): void => this.#count('longer than maxLine');
+    const onTooLong = (): void => this.#count('too-long', 'longer than maxLine');
     this.#splitter =
       frame === undefined
         ? new LineSplitter({ ...config, maxBytes, onLine: (line) => this.#readLine(line), onTooLong })
@@ -106,7 +107,10 @@ class SerialLines {
               onFrame,
               onTooLong,
             });
-    port.onBytes((bytes) => this.#splitter.splitBytes(bytes));
+    port.onBytes((bytes) => {
+      this.#trouble.hear(bytes);
+      this.#splitter.splitBytes(bytes);
+    });
     port.onPlug(() => {
       this.#splitter.reset();
       void this.#hearSilence();
@@ -128,9 +132,8 @@ class SerialLines {
   silence(): string {
     const { outage, path, plugged } = this.port;
     if (outage !== undefined || !plugged) return `${path} ${outage ?? 'is unplugged'}`;
-    return this.garbage > 0
-      ? `${this.garbage} lines came on ${this.port.path}, and none could be read (baud rate? format?)`
-      : `nothing comes on ${this.port.path}`;
+    const { frame, periodMs, deadlineMs } = this.#config;
+    return this.#trouble.words(path, frame === undefined ? 'lines' : 'frames', periodMs + deadlineMs);
   }
 
   close(): Promise<void> {
@@ -152,8 +155,8 @@ class SerialLines {
     if (line.trim() === '') return;
     const { encoding, check } = this.#config;
     if (check !== undefined && !isWhole(Buffer.from(line.replace(LINE_END, ''), encoding), check))
-      this.#count('its check sum is wrong');
-    else this.#take(() => this.#deps.parse(line));
+      this.#count('check-sum', 'its check sum is wrong');
+    else this.#take(() => this.#deps.parse(line), line);
     this.#lines.tell();
   }
 
@@ -162,11 +165,13 @@ class SerialLines {
     const { check, fields } = this.#config;
     const frame = summedFrame(bytes, check);
     if (check !== undefined && !isWhole(frame, check)) {
-      this.#count('its check sum is wrong');
+      this.#count('check-sum', 'its check sum is wrong');
       return false;
     }
-    this.#take(() =>
-      fields === undefined ? this.#ofText(frame) : frameValues(frame.subarray(0, endOfData(frame, check)), fields),
+    this.#take(
+      () =>
+        fields === undefined ? this.#ofText(frame) : frameValues(frame.subarray(0, endOfData(frame, check)), fields),
+      fields === undefined ? frame.toString(this.#config.encoding) : '',
     );
     this.#lines.tell();
     return true;
@@ -184,23 +189,27 @@ class SerialLines {
     }
   }
 
-  #take(parse: () => readonly Outcome[]): void {
+  /** @param text of the line or frame, where it is one. */
+  #take(parse: () => readonly Outcome[], text: string): void {
     let readings: readonly Reading[];
     try {
       const given = sorted(parse());
       readings = given.readings;
       this.refused = given.refused;
     } catch (error) {
-      this.#count(messageOf(error));
+      const names = namesIn(text);
+      // Values of other names are no fault of the line.
+      const isOther = names !== '' && this.#config.format === 'regex';
+      if (isOther) this.#count('no-key', names);
+      else this.#count('unreadable', messageOf(error));
       return;
     }
-    this.garbage = 0;
+    this.#trouble.forget();
     this.#readings.tell(readings);
   }
 
-  #count(problem: string): void {
-    this.garbage += 1;
-    this.#deps.onGarbage(this.garbage, problem);
+  #count(cause: Parameters<LineTrouble['count']>[0], problem: string): void {
+    this.#deps.onGarbage(this.#trouble.count(cause, problem), problem);
   }
 }
 

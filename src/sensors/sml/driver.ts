@@ -1,6 +1,7 @@
 /** A meter that sends its telegrams by itself, every one to four seconds: a read gives the newest, or waits for the next. */
 import { messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
+import { LineTrouble } from '../families/lines/line-trouble.ts';
 import type { Reading, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
@@ -21,7 +22,7 @@ export async function open(config: SmlConfig, { ports, clock, log }: SensorDeps,
   const { name } = config;
   const port = await ports.serial.open(config, signal);
   let heard: Heard | undefined;
-  let isTalking = false;
+  const trouble = new LineTrouble(clock);
   let next = Promise.withResolvers<Heard>();
   const cutter = new TelegramCutter((messages) => {
     try {
@@ -30,6 +31,7 @@ export async function open(config: SmlConfig, { ports, clock, log }: SensorDeps,
         readings: readingsOf(entriesOf(messages)).map((reading) => ({ ...reading, monotonicMs })),
         monotonicMs,
       };
+      trouble.forget();
       next.resolve(heard);
       next = Promise.withResolvers();
     } catch (error) {
@@ -37,7 +39,7 @@ export async function open(config: SmlConfig, { ports, clock, log }: SensorDeps,
     }
   });
   port.onBytes((bytes) => {
-    isTalking = true;
+    trouble.hear(bytes);
     cutter.cutBytes(bytes);
   });
   port.onPlug(() => cutter.reset());
@@ -45,14 +47,13 @@ export async function open(config: SmlConfig, { ports, clock, log }: SensorDeps,
     if (!port.plugged) return `${port.path} is unplugged`;
     if (cutter.damaged > 0)
       return `${cutter.damaged} telegrams on ${port.path} were damaged: the reading head sits askew, or gets other light`;
-    return isTalking ? `bytes come on ${port.path}, and no SML telegram (baud rate?)` : `nothing comes on ${port.path}`;
+    return trouble.words(port.path, 'telegrams', FRESH_MS);
   };
   return {
     name,
     read: async (within) => {
       if (!port.plugged) throw sensorFault('silent', silence());
       const isFresh = heard !== undefined && clock.monotonicMs() - heard.monotonicMs <= FRESH_MS;
-      isTalking = false;
       const { readings } =
         isFresh && heard !== undefined
           ? heard
