@@ -5,6 +5,9 @@ import { getOrInsert } from '../values/get-or-insert.ts';
 import type { Refusal } from './kind/sensor.ts';
 import type { SamplerDeps, SensorState } from './sampler.ts';
 
+const SPIKE = 'sensors/spike';
+/** A noisy sensor has some in each minute: they are counted, and told of together. */
+const SPIKES_EVERY_MS = 3_600_000;
 const BETWEEN = { firstMs: 60_000, maxMs: 3_600_000 };
 
 export class ToldReason {
@@ -34,6 +37,8 @@ export class Refusals {
   readonly #deps: Pick<SamplerDeps, 'clock' | 'log'>;
   /** By key, as long as it is refused. */
   readonly #told = new Map<string, ToldReason>();
+  /** By key: how many `maxStep` has refused since they were told of, and when they may be again. */
+  readonly #spikes = new Map<string, { count: number; notBeforeMs: number }>();
   #refused: readonly Refusal[] = [];
 
   constructor(sensor: string, deps: Pick<SamplerDeps, 'clock' | 'log'>) {
@@ -50,10 +55,12 @@ export class Refusals {
     const { clock, log } = this.#deps;
     this.#refused = refused;
     if (refused.length + this.#told.size === 0) return false;
+    const hasSpikes = refused.map((one) => this.#countSpike(one)).includes(true);
     const given = [...this.#told.keys()].filter((known) => refused.every(({ key }) => key !== known));
     for (const key of given) this.#told.delete(key);
-    const news = refused.filter(({ key, fault }) =>
-      getOrInsert(this.#told, key, () => new ToldReason(clock)).isNews(fault.message),
+    const news = refused.filter(
+      ({ key, fault }) =>
+        fault.code !== SPIKE && getOrInsert(this.#told, key, () => new ToldReason(clock)).isNews(fault.message),
     );
     for (const { key, fault } of news)
       log.warn(
@@ -61,6 +68,22 @@ export class Refusals {
         'the sensor does not give this value',
       );
     for (const key of given) log.info({ sensor: this.#sensor, key }, 'the sensor gives this value again');
-    return news.length + given.length > 0;
+    return hasSpikes || news.length + given.length > 0;
+  }
+
+  /** True when spikes are told of now. */
+  #countSpike({ key, fault }: Refusal): boolean {
+    if (fault.code !== SPIKE) return false;
+    const { clock, log } = this.#deps;
+    const spikes = getOrInsert(this.#spikes, key, () => ({ count: 0, notBeforeMs: Number.NEGATIVE_INFINITY }));
+    spikes.count += 1;
+    if (clock.monotonicMs() < spikes.notBeforeMs) return false;
+    log.warn(
+      { sensor: this.#sensor, key, spikes: spikes.count, last: fault.message },
+      'values that maxStep refuses are left out',
+    );
+    spikes.count = 0;
+    spikes.notBeforeMs = clock.monotonicMs() + SPIKES_EVERY_MS;
+    return true;
   }
 }

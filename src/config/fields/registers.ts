@@ -38,6 +38,37 @@ export const registerMeaning = {
   ...bitFields,
 };
 
+/** First number of each table where a manual counts all registers in one row, its tables by their first digit. */
+const COUNTED_FROM: Readonly<Record<string, number>> = { holding: 40_001, input: 30_001, discrete: 10_001 };
+/** Numbers of a table in such a manual. */
+const COUNTED = 9_999;
+/** More of its first numbers than most units have registers, and fewer than those that begin there on the wire. */
+const FIRST_NUMBERS = 50;
+
+/** Returns the address on the wire where this one looks like a manual's number, such as 40001 for the first holding register. */
+export function meantAddress({
+  table,
+  address,
+}: {
+  readonly table: string;
+  readonly address: number;
+}): number | undefined {
+  const first = COUNTED_FROM[table];
+  const meant = first === undefined ? -1 : address - first;
+  return meant >= 0 && meant < COUNTED ? meant : undefined;
+}
+
+/** Warns of an address that is most likely a manual's number; units that have their registers there are many from 40069 on. */
+export function numberFaults(
+  register: { readonly table: string; readonly address: number },
+  path: ConfigPath,
+): Finding[] {
+  const meant = meantAddress(register);
+  if (meant === undefined || meant >= FIRST_NUMBERS) return [];
+  const problem = 'looks like a number of a manual, which counts from 1 and begins with the table:';
+  return [finding([...path, 'address'], problem, `the address on the wire, ${meant}`, { warning: true })];
+}
+
 /** Addresses that a value takes, from its own on. */
 export function modbusWidth(place: Place): number {
   return place.table === 'coil' || place.table === 'discrete' ? 1 : registersOf(place);

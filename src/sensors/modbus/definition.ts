@@ -11,6 +11,7 @@ import {
   modbusWidth,
   noBits,
   noConversion,
+  numberFaults,
   registerMeaning,
   requestCounts,
   scaleFaults,
@@ -74,6 +75,7 @@ export const modbus = defineSensor({
       ...emptyFaults(config, path),
       ...all.flatMap(({ register, at }) => meaningFaults(register, at)),
       ...all.flatMap(({ register, at }) => typeFaults(register, at)),
+      ...all.flatMap(({ register, at }) => numberFaults(register, at)),
       ...all.flatMap(({ register, at }) => factorFaults(register, config.registers, at)),
     ];
   },

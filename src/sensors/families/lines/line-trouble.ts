@@ -1,0 +1,103 @@
+/**
+ * Reasons for which a line gives no reading, as far as its bytes were understood: bytes without a frame, frames with a wrong check sum, whole ones
+ * that are not read, whole ones without a key that is asked for, or silence. The one that was understood best is told.
+ */
+import type { Clock } from '../../../host/clock.ts';
+
+const CAUSES = ['no-key', 'unreadable', 'check-sum', 'too-long'] as const;
+type Cause = (typeof CAUSES)[number];
+
+interface Seen {
+  readonly count: number;
+  /** Of the last one. */
+  readonly detail: string;
+}
+
+/** Bytes that are shown of those without a frame. */
+const SHOWN_BYTES = 16;
+/** Bytes count for so long, or for two periods: a device may speak seldom. */
+const SPEAKS_WITHIN_MS = 60_000;
+/** Fewer are the end of a frame that was read, or its line end. */
+const FEW_BYTES = 8;
+/** Names that are told of a frame without a key. */
+const MAX_NAMES = 8;
+/** Codes before a bracket, members of JSON, and words before a value, as meters and devices write them. */
+const NAMES =
+  /(?:\d+-\d+:)?[A-Z0-9]+(?:\.[A-Z0-9]+)+(?=\()|"([^"]{1,32})"(?=\s*:)|(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_]{0,31}(?=\s*[=:\t])/g;
+
+export class LineTrouble {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #seen = new Map<Cause, Seen>();
+  #beginning: Buffer = Buffer.alloc(0);
+  #bytes = 0;
+  #heardAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  /** Takes bytes as they come. */
+  hear(bytes: Uint8Array): void {
+    if (this.#beginning.length < SHOWN_BYTES)
+      this.#beginning = Buffer.concat([this.#beginning, bytes.subarray(0, SHOWN_BYTES - this.#beginning.length)]);
+    this.#bytes += bytes.length;
+    this.#heardAtMs = this.#clock.monotonicMs();
+  }
+
+  /** Counts a line or frame that gave nothing; returns how many did since the last reading. */
+  count(cause: Cause, detail: string): number {
+    this.#seen.set(cause, { count: (this.#seen.get(cause)?.count ?? 0) + 1, detail });
+    return [...this.#seen.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** A reading came: what was before it says nothing any more. */
+  forget(): void {
+    this.#seen.clear();
+    this.#beginning = Buffer.alloc(0);
+    this.#bytes = 0;
+  }
+
+  /** @param what is counted: `lines`, `frames`, `telegrams`. @param periodMs in which it speaks. */
+  words(path: string, what: string, periodMs: number): string {
+    if (this.#clock.monotonicMs() - this.#heardAtMs > Math.max(SPEAKS_WITHIN_MS, 2 * periodMs))
+      return `nothing comes on ${path}`;
+    const cause = CAUSES.find((one) => this.#seen.has(one));
+    if (cause !== undefined) {
+      const { count, detail } = this.#seen.get(cause) ?? { count: 0, detail: '' };
+      return `${count === 1 ? `1 ${what.replace(/s$/, '')}` : `${count} ${what}`} came on ${path}${sentenceOf(cause, detail)}`;
+    }
+    if (this.#bytes <= FEW_BYTES) return `nothing comes on ${path}`;
+    return `${this.#bytes} bytes came on ${path} without the end of one of its ${what}; the first: ${shown(this.#beginning)}: check baudRate and parity, and what the device is`;
+  }
+}
+
+function sentenceOf(cause: Cause, detail: string): string {
+  switch (cause) {
+    case 'no-key':
+      return detail === ''
+        ? ', whole, and none has a value that is asked for'
+        : `, whole, and none has a value that is asked for: they have ${detail}`;
+    case 'unreadable':
+      return `, and none could be read: ${detail}: check format, and baudRate and parity`;
+    case 'check-sum':
+      return ' with a wrong check sum: check parity and wiring, and whether two speak at once';
+    case 'too-long':
+      return ' longer than maxLine: check where they end, and baudRate';
+  }
+}
+
+/** As hex and as text. */
+function shown(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes);
+  const text = buffer.toString('latin1').replace(/[^\x20-\x7e]/g, '.');
+  return `${buffer.toString('hex').replace(/(..)(?=.)/g, '$1 ')} "${text}"`;
+}
+
+/** Returns the names of values in a whole line or frame of text, for people: `1-0:1.8.0, 1-0:2.8.0`. */
+export function namesIn(text: string): string {
+  const names = [...text.slice(0, 4_096).matchAll(NAMES)].map(([name, member]) => member ?? name);
+  const unique = [...new Set(names)];
+  return unique.length > MAX_NAMES
+    ? `${unique.slice(0, MAX_NAMES).join(', ')} and ${unique.length - MAX_NAMES} more`
+    : unique.join(', ');
+}
