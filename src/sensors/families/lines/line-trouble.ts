@@ -9,7 +9,7 @@ type Cause = (typeof CAUSES)[number];
 
 interface Seen {
   readonly count: number;
-  /** Of the last one. */
+  /** What the last one was, in words. */
   readonly detail: string;
 }
 
