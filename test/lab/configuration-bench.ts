@@ -11,7 +11,9 @@ export const FILE = '/etc/turnstone/turnstone.yaml';
 export const OTHER_CA = '/etc/turnstone/other-ca.pem';
 const PACKAGE_TITLE = 'turnstone-configuration';
 /** The shortest that there is. */
-export const TRIAL = '1m';
+const TRIAL = '1m';
+/** Section of the configuration of a service that takes changes. */
+export const ALLOWED = `remoteConfiguration: { enabled: true, trial: ${TRIAL}, allow: [platform, outputs] }`;
 /** From the hand-over to the platform's word: the trial, the guard's 30 s and the restarts, with software emulation. */
 const END_DEADLINE_MS = 300_000;
 const START_DEADLINE_MS = 180_000;
@@ -20,9 +22,10 @@ const FOLDER = '/var/lib/turnstone-guard/configuration';
 /** Words in the file at which a start fails in its own way: what no schema sees. */
 export const STARTS = { refuses: 'lab-refuses', crashes: 'lab-crashes', hangs: 'lab-hangs' } as const;
 
+const DROP_IN = '/etc/systemd/system/turnstone.service.d';
 /** A drop-in that has the unit's program fail by these words, inside the unit's walls. */
-export const FAILING_STARTS = `mkdir -p /etc/systemd/system/turnstone.service.d
-cat >/etc/systemd/system/turnstone.service.d/lab.conf <<'END'
+const FAILING_STARTS = `mkdir -p ${DROP_IN}
+cat >${DROP_IN}/lab.conf <<'END'
 [Service]
 ExecStart=
 ExecStart=/bin/sh -c 'case $$(cat ${FILE}) in *${STARTS.refuses}*) exit 78 ;; *${STARTS.crashes}*) exit 3 ;; *${STARTS.hangs}*) exec sleep 3600 ;; esac; exec /opt/turnstone/current/turnstone run --config ${FILE}'
@@ -53,7 +56,7 @@ export interface Machine {
 export class ConfigurationBench {
   readonly #machine: Machine;
   #patches = 0;
-  #lastAtMs = 0;
+  #lastAtMs: number | undefined;
   /** Changes that were held against what has to be true after each, and how many of them locked the gateway out. */
   readonly counts = { changes: 0, lockedOut: 0 };
 
@@ -63,6 +66,17 @@ export class ConfigurationBench {
 
   get guest(): Guest {
     return this.#machine.guest();
+  }
+
+  /** Makes one change, and holds what has to be true after it: the service runs with the file that `change` names, and the platform knows. */
+  async make(change: (bench: ConfigurationBench) => Promise<string>): Promise<void> {
+    await this.guest.run(FAILING_STARTS);
+    this.#lastAtMs ??= (await this.#said())?.atMs ?? 0;
+    try {
+      await this.#holds(await change(this));
+    } finally {
+      await this.guest.run(`rm -rf ${DROP_IN}; systemctl daemon-reload`);
+    }
   }
 
   async text(): Promise<string> {
@@ -140,13 +154,11 @@ export class ConfigurationBench {
 
   /** Waits until the platform has any end of what was asked last. */
   async ended(hash?: string): Promise<TrialState> {
-    const { view, device } = this.#machine;
     const said = await until(
       'the platform to hear the end',
       async () => {
-        const value = await view.attribute(device, 'CLIENT_SCOPE', 'configurationState');
-        const newest = value as unknown as TrialState | undefined;
-        if (newest === undefined || newest.atMs <= this.#lastAtMs) return undefined;
+        const newest = await this.#said();
+        if (newest === undefined || newest.atMs <= (this.#lastAtMs ?? 0)) return undefined;
         if (!['kept', 'returned', 'refused'].includes(newest.state)) return undefined;
         if (hash !== undefined && newest.hash !== hash) return undefined;
         return newest;
@@ -157,8 +169,14 @@ export class ConfigurationBench {
     return said;
   }
 
-  /** Holds what has to be true after each change: this file is in place, the service runs with it, no trial is left, and the platform knows. */
-  async holds(hash: string): Promise<void> {
+  async #said(): Promise<TrialState | undefined> {
+    const { view, device } = this.#machine;
+    const value = await view.attribute(device, 'CLIENT_SCOPE', 'configurationState');
+    return value as unknown as TrialState | undefined;
+  }
+
+  /** Waits until this file is in place, the service runs with it, no trial is left, and the platform knows. */
+  async #holds(hash: string): Promise<void> {
     const { view, device } = this.#machine;
     this.counts.changes += 1;
     this.counts.lockedOut += 1;

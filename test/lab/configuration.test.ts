@@ -5,8 +5,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CHANGES } from './configuration-changes.ts';
 import { accountOf } from './installed-agent.ts';
-import { ServiceGuest } from './service-guest.ts';
 import { recordFigure } from './results/figures.ts';
+import { ServiceGuest } from './service-guest.ts';
 
 const FULL = process.env.LAB_RUN === 'full';
 
@@ -24,7 +24,7 @@ describe.runIf(FULL)('the configuration of the service', () => {
   });
 
   it.for(CHANGES)('$name', { timeout: 600_000 }, async ({ run }) => {
-    await service.bench.holds(await run(service.bench, service));
+    await service.bench.make((bench) => run(bench, service));
   });
 
   it('was never lost', () => {
