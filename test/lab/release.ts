@@ -45,7 +45,7 @@ export async function makeRelease(version: string, edit?: (main: string) => stri
 export async function signed(configuration: string): Promise<Buffer> {
   const file = join(CHECKOUT, '.lab/package.yaml');
   await writeFile(file, configuration);
-  const words = [join(CHECKOUT, 'scripts/build-release.ts'), '--key', KEY, '--sign', file];
+  const words = [join(CHECKOUT, 'scripts/sign-file.ts'), '--key', KEY, '--sign', file];
   await execute(process.execPath, words, { cwd: CHECKOUT });
   return await readFile(`${file}.signed`);
 }
