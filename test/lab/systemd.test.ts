@@ -39,6 +39,7 @@ describe('the service', () => {
   let view: PlatformView;
   let device: string;
   let weather: Socket;
+  let bench: ConfigurationBench;
 
   const property = async (name: string): Promise<string> =>
     (await guest.run(`systemctl show turnstone --property ${name} --value`)).trim();
@@ -100,6 +101,7 @@ describe('the service', () => {
     disk = await disks.ext4('root', 3072);
     view = await PlatformView.open();
     device = view.device(NAME, TOKEN);
+    bench = new ConfigurationBench({ guest: () => guest, view, device });
     const [release] = await Promise.all([makeRelease('0.1.0-lab.1'), boot()]);
     await install(guest, release);
     await configure(guest, configuration(view.urlFromGuest, (await guest.run('cat /run/i2c-bus')).trim(), ALLOWED));
@@ -234,12 +236,12 @@ describe('the service', () => {
     'gets another configuration: $name',
     { timeout: 600_000 },
     async ({ run }) => {
-      const bench = new ConfigurationBench({ guest: () => guest, view, device });
       await bench.make((one) => run(one, NO_OTHER_SERVICE));
     },
   );
 
   it('comes back by itself after a reboot', async () => {
+    await bench.mendStarts();
     void guest.attempt('systemctl reboot').catch(() => undefined);
     await guest.ended;
     const fromMs = Date.now();
