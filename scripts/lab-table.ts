@@ -18,6 +18,10 @@ export function labTable(run: LabRun): string {
     ['tests', `${run.tests.passed} passed, ${run.tests.failed} failed, ${run.tests.skipped} skipped`],
     ['guests booted', String(run.boots)],
     ['power cuts', `${cuts}: ${run.cuts.map((one) => `${one.cuts} during ${one.during}`).join(', ')}`],
+    ...run.configurations.map((one) => [
+      'configurations on trial on an installed service',
+      `${one.changes}, of which ${one.lockedOut} locked the gateway out`,
+    ]),
     ...run.replays.map((one) => [
       'writes replayed',
       `${one.flushes} flushes of an ${one.of} run, ${one.promised} promised entries`,

@@ -21,6 +21,7 @@ import type { PollWatch } from '../remote-config/poll-watch.ts';
 import { type ConfigurationState, REMOTE_CONFIGURATION_FORMAT, RemoteConfig } from '../remote-config/remote-config.ts';
 import { sensorSettings } from '../remote-config/sensor-settings.ts';
 import { configurationsTold } from '../remote-config/told-configurations.ts';
+import { isDueWithin } from '../remote-config/trial-judge.ts';
 import type { Sampler } from '../sensors/sampler.ts';
 import { StateFile } from '../store/state-file.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
@@ -159,8 +160,10 @@ function readingWithin(deps: RemoteConfigurationDeps, ms: number, changed: Agent
   const newest = newestOf(deps);
   return (
     changed.sensors
-      // One that is read more seldom than a trial lasts need not come within it.
-      .filter(({ name, enabled, periodMs }) => enabled && periodMs <= ms && (newest.get(name) ?? -1) > sinceMs)
+      // One that is read about as seldom as a trial lasts need not come within it.
+      .filter(
+        ({ name, enabled, periodMs }) => enabled && isDueWithin(ms, periodMs) && (newest.get(name) ?? -1) > sinceMs,
+      )
       .map(({ name }) => name)
   );
 }

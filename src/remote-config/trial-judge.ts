@@ -38,6 +38,14 @@ const NOT_BEFORE_MS = 10_000;
 /** More are counted. */
 const MAX_NAMED = 5;
 
+/** Share of a trial within which a sensor has to be due once more: a reload leaves its turns as they are, and its reading takes time. */
+const DUE_WITHIN = 0.8;
+
+/** True for a sensor that is read often enough for a trial to wait for it. */
+export function isDueWithin(trialMs: number, periodMs: number): boolean {
+  return periodMs <= DUE_WITHIN * trialMs;
+}
+
 /** Returns how the trial stands. A reading, an answer or an upload from before its beginning counts for nothing. */
 export function judgeTrial(terms: TrialTerms, seen: SeenOnTrial): TrialVerdict {
   const [fault] = seen.faulty;

@@ -41,6 +41,15 @@ export async function makeRelease(version: string, edit?: (main: string) => stri
   return { version, inGuest: `/lab/.lab/releases/${name}`, archive: file };
 }
 
+/** Signs a configuration with the key of the releases, as a person does for a package. */
+export async function signed(configuration: string): Promise<Buffer> {
+  const file = join(CHECKOUT, '.lab/package.yaml');
+  await writeFile(file, configuration);
+  const words = [join(CHECKOUT, 'scripts/sign-file.ts'), '--key', KEY, '--sign', file];
+  await execute(process.execPath, words, { cwd: CHECKOUT });
+  return await readFile(`${file}.signed`);
+}
+
 async function changedCheckout(version: string, edit: (main: string) => string): Promise<string> {
   const folder = join(CHECKOUT, `.lab/source-${version}`);
   await rm(folder, { recursive: true, force: true });

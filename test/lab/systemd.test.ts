@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/values/json.ts';
 import { BME280, setRegisters } from './chips.ts';
+import { ALLOWED, ConfigurationBench } from './configuration-bench.ts';
+import { CHANGES } from './configuration-changes.ts';
 import { DiskFolder } from './disk-image.ts';
 import { Guest } from './guest.ts';
 import { accountOf, configuration, configure, DOOR, install, RELAY, TOKEN } from './installed-agent.ts';
@@ -27,6 +29,8 @@ const CUTS = FULL ? 6 : 1;
 const MAX_LIFE_MS = 90_000;
 const UPDATE_DEADLINE_MS = 1_500_000;
 const NAME = 'lab-service';
+/** What the changes that CI makes do not need. */
+const NO_OTHER_SERVICE = { strangeUrl: '', cutPower: () => Promise.reject(new Error('no power cut here')) };
 
 describe('the service', () => {
   let disks: DiskFolder;
@@ -35,6 +39,7 @@ describe('the service', () => {
   let view: PlatformView;
   let device: string;
   let weather: Socket;
+  let bench: ConfigurationBench;
 
   const property = async (name: string): Promise<string> =>
     (await guest.run(`systemctl show turnstone --property ${name} --value`)).trim();
@@ -96,9 +101,10 @@ describe('the service', () => {
     disk = await disks.ext4('root', 3072);
     view = await PlatformView.open();
     device = view.device(NAME, TOKEN);
+    bench = new ConfigurationBench({ guest: () => guest, view, device });
     const [release] = await Promise.all([makeRelease('0.1.0-lab.1'), boot()]);
     await install(guest, release);
-    await configure(guest, configuration(view.urlFromGuest, (await guest.run('cat /run/i2c-bus')).trim()));
+    await configure(guest, configuration(view.urlFromGuest, (await guest.run('cat /run/i2c-bus')).trim(), ALLOWED));
   }, 400_000);
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') console.log(await accountOf(guest).catch(String));
@@ -225,7 +231,17 @@ describe('the service', () => {
     });
   });
 
+  // A full run makes all of them, in a guest of their own.
+  it.for(FULL ? [] : CHANGES.filter(({ isInCi }) => isInCi))(
+    'gets another configuration: $name',
+    { timeout: 600_000 },
+    async ({ run }) => {
+      await bench.make((one) => run(one, NO_OTHER_SERVICE));
+    },
+  );
+
   it('comes back by itself after a reboot', async () => {
+    await bench.mendStarts();
     void guest.attempt('systemctl reboot').catch(() => undefined);
     await guest.ended;
     const fromMs = Date.now();

@@ -19,6 +19,7 @@ const RUN: LabRun = {
     { during: 'update', cuts: 6, losses: 0 },
     { during: 'provisioning', cuts: 4, losses: 1 },
   ],
+  configurations: [{ changes: 30, lockedOut: 0 }],
   replays: [{ of: 'append', flushes: 100, promised: 500, losses: 2 }],
   edges: { made: 1000, counted: 999 },
   exposure: [{ unit: 'turnstone.service', exposure: 1.5 }],
@@ -30,6 +31,9 @@ describe('the lab table', () => {
     const table = labTable(RUN);
     expect(table).toContain('| power cuts | 10: 6 during update, 4 during provisioning |');
     expect(table).toContain('| losses | 3 |');
+    expect(table).toContain(
+      '| configurations on trial on an installed service | 30, of which 0 locked the gateway out |',
+    );
     expect(table).toContain('| GPIO edges at 200 a second | 999 counted of 1000 |');
   });
 

@@ -8,6 +8,10 @@ const Figure = z.union([
     name: z.literal('cuts'),
     value: z.strictObject({ during: z.string(), cuts: z.number(), losses: z.number() }),
   }),
+  z.strictObject({
+    name: z.literal('configurations'),
+    value: z.strictObject({ changes: z.number(), lockedOut: z.number() }),
+  }),
   z.strictObject({ name: z.literal('edges'), value: z.strictObject({ made: z.number(), counted: z.number() }) }),
   z.strictObject({ name: z.literal('exposure'), value: z.strictObject({ unit: z.string(), exposure: z.number() }) }),
   z.strictObject({

@@ -18,6 +18,7 @@ const labRunSchema = z.strictObject({
   tests: z.strictObject({ passed: z.number(), failed: z.number(), skipped: z.number() }),
   boots: z.number(),
   cuts: z.array(z.strictObject({ during: z.string(), cuts: z.number(), losses: z.number() })),
+  configurations: z.array(z.strictObject({ changes: z.number(), lockedOut: z.number() })).default([]),
   replays: z.array(z.strictObject({ of: z.string(), flushes: z.number(), promised: z.number(), losses: z.number() })),
   edges: z.strictObject({ made: z.number(), counted: z.number() }),
   exposure: z.array(z.strictObject({ unit: z.string(), exposure: z.number() })),
@@ -42,6 +43,7 @@ export function gather(
     ...about,
     boots: figures.filter(({ name }) => name === 'boot').length,
     cuts: of('cuts'),
+    configurations: of('configurations'),
     replays: of('replay'),
     edges: {
       made: edges.reduce((sum, { made }) => sum + made, 0),

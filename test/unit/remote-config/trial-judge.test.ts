@@ -1,7 +1,7 @@
 /** A configuration on trial is kept for what was seen to work under it, and for nothing from before. */
 import { expect, it } from 'vitest';
 import { english } from '../../../src/names/sentences.ts';
-import { judgeTrial, type SeenOnTrial } from '../../../src/remote-config/trial-judge.ts';
+import { isDueWithin, judgeTrial, type SeenOnTrial } from '../../../src/remote-config/trial-judge.ts';
 
 const TERMS = { beganAtMs: 100_000, trialMs: 300_000, sensors: ['roof', 'tank'] };
 
@@ -67,4 +67,13 @@ it('names five sensors, and counts the others', () => {
     verdict: 'returned',
     reason: 'within 5m: no reading of s0, s1, s2, s3, s4 and 3 more',
   });
+});
+
+it('waits for no sensor whose next reading may come at the end of the trial', () => {
+  expect([30_000, 48_000, 48_001, 60_000].map((periodMs) => isDueWithin(60_000, periodMs))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
