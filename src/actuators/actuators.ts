@@ -90,7 +90,14 @@ export class Actuators {
       KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
       OutputReadings.open({
-        outputs: configs.filter(({ telemetry }) => telemetry),
+        outputs: configs
+          .filter(({ telemetry }) => telemetry)
+          .map((each) => ({
+            name: each.name,
+            stateKey: each.stateKey,
+            device: each.device,
+            hasTotals: actuatorSettings(each).valueType === 'boolean',
+          })),
         clock,
         report: deps.report,
         idOf: deps.idOf,

@@ -21,6 +21,8 @@ export interface ReportedOutput {
   readonly stateKey: string;
   /** The slot of an attached device. */
   readonly device?: string | undefined;
+  /** True for one that is on or off: a number and a mode have no operating time. */
+  readonly hasTotals: boolean;
 }
 
 export interface OutputReadingsDeps {
@@ -82,7 +84,8 @@ export class OutputReadings {
       if (before !== value) this.#report([[output, output.stateKey, value]]);
       this.#shown.set(name, value);
     }
-    if (value !== undefined && isActive(value) && typeof value !== 'string') this.#beginTime(name, nowMs, before);
+    if (!output.hasTotals) return;
+    if (value !== undefined && isActive(value)) this.#beginTime(name, nowMs, before);
     else this.#endTime(name, nowMs);
   }
 
@@ -137,7 +140,7 @@ export class OutputReadings {
     const counted = [...this.#totals].filter(([, totals]) => !totals.isReported || totals.onSinceMs !== undefined);
     const entries = counted.flatMap(([name, totals]): Report[] => {
       const output = this.#outputs.get(name);
-      if (output === undefined) return [];
+      if (output?.hasTotals !== true) return [];
       const [hours, starts] = totalKeys(name);
       totals.isReported = true;
       return [

@@ -47,8 +47,8 @@ export interface ActuatorDefinition<S extends z.ZodType = z.ZodType, C = ConfigO
   holds?(config: C, value: number): boolean;
   /** The number that the hardware makes of one, where it rounds. */
   nearest?(config: C, value: number): number;
-  /** The longest pulse anyone may ask for; a kind without it has no pulses. */
-  maxPulseMs?(config: C): number;
+  /** The longest pulse anyone may ask for; undefined for one without pulses, as is a kind without it. */
+  maxPulseMs?(config: C): number | undefined;
   /** True when the hardware can be asked what it does. */
   isReadable(config: C): boolean;
   /** For one movement, where the usual time may not be enough. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/addresses.ts';
 import { type ConfigPath, pathText } from '../../config/fields/config-fault.ts';
-import { whole } from '../../config/fields/fields.ts';
+import { duration, whole } from '../../config/fields/fields.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
 import { holdsModbus, MODBUS_TYPES, modbusRange, nearestModbus } from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
@@ -10,6 +10,8 @@ import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definiti
 
 /** Two for the request that is on the line already, and two for its own: the silence before and the answer. */
 const RESPONSE_TIMES = 4;
+/** As for a relay on a pin. */
+const DEFAULT_MAX_PULSE_MS = 60_000;
 /** Beside those before the movement counts as failed. */
 const DEADLINE_MARGIN_MS = 500;
 
@@ -29,6 +31,8 @@ const schema = actuatorSection('modbus-write', {
   /** Function on the wire; default 5 for a coil, 6 for one register, 16 for several. 22 writes a bit without reading the register first. */
   writeFunction: z.literal([5, 6, 15, 16, 22]).optional(),
   readBack: z.boolean().default(true),
+  /** The longest pulse anyone may ask for, of a coil or a bit. Default: 1m. */
+  maxPulse: duration({ min: '1ms', max: '1h' }).optional(),
 });
 
 export type ModbusWriteConfig = ConfigOf<typeof schema>;
@@ -36,7 +40,8 @@ export type ModbusWriteConfig = ConfigOf<typeof schema>;
 export const modbusWrite = defineActuator({
   schema,
   driver: () => import('./driver.ts'),
-  valueType: ({ table, type }) => (table === 'coil' || type === 'bool' ? 'boolean' : 'number'),
+  valueType: (config) => (isSwitch(config) ? 'boolean' : 'number'),
+  maxPulseMs: (config) => (isSwitch(config) ? (config.maxPulseMs ?? DEFAULT_MAX_PULSE_MS) : undefined),
   range: modbusRange,
   holds: holdsModbus,
   nearest: nearestModbus,
@@ -50,6 +55,7 @@ export const modbusWrite = defineActuator({
     ...bitFaults(config, path),
     ...functionFaults(config, path),
     ...offFaults(config, path),
+    ...pulseFaults(config, path),
   ],
   // One actuator would write over the other.
   faultsAmong: (writers) =>
@@ -100,6 +106,15 @@ function offFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   if (config.limits.maxOnMs === undefined || holdsModbus(config, 0)) return [];
   const problem = `maxOn has no effect, as 0 does not fit into ${config.type}`;
   return [findingAtKey([...path, 'limits', 'maxOn'], problem, 'another type, scale or offset')];
+}
+
+function pulseFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  return config.maxPulseMs === undefined || isSwitch(config) ? [] : [noEffect(path, 'maxPulse', 'a coil, or type: bool')];
+}
+
+/** True for what is on or off. */
+function isSwitch({ table, type }: Pick<ModbusWriteConfig, 'table' | 'type'>): boolean {
+  return table === 'coil' || type === 'bool';
 }
 
 function overlaps(a: ModbusWriteConfig, b: ModbusWriteConfig): boolean {

@@ -118,7 +118,7 @@ function pulseFaults(target: ActuatorConfig, pulseMs: number, path: ConfigPath):
   const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = target.limits;
   const maxPulseMs = actuatorDefinition(target.kind).maxPulseMs?.(target);
   if (maxPulseMs === undefined)
-    return [finding(path, 'no pulse for this kind:', `an actuator of kind ${PULSED.join(' or ')}`)];
+    return [finding(path, `no pulse for ${target.name}:`, `one that is on or off, of kind ${PULSED.join(' or ')}`)];
   if (pulseMs > maxPulseMs) return [finding(path, 'longer than the actuator allows:', 'at most its maxPulse')];
   if (pulseMs < minOnMs)
     return [finding(path, 'shorter than the actuator allows:', `at least its minOn of ${formatDuration(minOnMs)}`)];

@@ -1,5 +1,6 @@
 /** A configuration as far as it could be parsed: cross checks work on what is whole, so that one fault does not hide the others. */
 
+import { actuatorDefinition } from '../../kinds/actuator-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import type { Finding, Placed } from '../fields/findings.ts';
 import { totalKeys } from '../keys/actuator-keys.ts';
@@ -67,11 +68,11 @@ export function stateUses({ actuators }: ConfigDraft): readonly KeyUse[] {
   }));
 }
 
-/** Telemetry keys of outputs beside their states; a name that stands twice is told of by itself. */
+/** Telemetry keys of outputs that are on or off, beside their states; a name that stands twice is told of by itself. */
 export function totalUses({ actuators }: ConfigDraft): readonly KeyUse[] {
   const byName = new Map(actuators.map((one) => [one.config.name, one]));
   return [...byName.values()]
-    .filter(({ config }) => config.telemetry)
+    .filter(({ config }) => config.telemetry && actuatorDefinition(config.kind).valueType(config) === 'boolean')
     .flatMap(({ config: { name, device }, path }) =>
       totalKeys(name).map((key) => ({ key, device, path: [...path, 'name'] })),
     );

@@ -14,9 +14,14 @@ let files: MemoryFiles;
 let told: [key: string, value: unknown][];
 let readings: OutputReadings;
 
-async function start(): Promise<void> {
+/** @param switches outputs that are on or off. */
+async function start(switches: readonly string[] = ['pump']): Promise<void> {
   const file = new StateFile({ ...OPERATING_TIMES_FORMAT, path: PATH, files, clock, log: silentLog });
-  const outputs = ['pump', 'display'].map((name) => ({ name, stateKey: `${name}State` }));
+  const outputs = ['pump', 'display', 'setPoint'].map((name) => ({
+    name,
+    stateKey: `${name}State`,
+    hasTotals: switches.includes(name),
+  }));
   readings = await OutputReadings.open({
     outputs,
     file,
@@ -129,5 +134,26 @@ it('are no totals while the disk does not keep them', async () => {
   expect(told.slice(-2)).toEqual([
     ['pumpHours', 0.5],
     ['pumpStarts', 1],
+  ]);
+});
+
+it('have no hours and no starts of a number or a mode, also where an earlier release has kept some', async () => {
+  await readings.close();
+  await start(['setPoint']);
+  state('setPoint', 30);
+  await clock.advance(100 * MINUTE_MS);
+  await readings.close();
+  told = [];
+  await start();
+  for (const value of [0, 30, 20]) state('setPoint', value);
+  for (const value of ['auto', 'manual']) state('display', value);
+  state('pump', true);
+  await clock.advance(100 * MINUTE_MS);
+  expect([...new Set(told.map(([key]) => key))]).toEqual([
+    'setPointState',
+    'displayState',
+    'pumpState',
+    'pumpHours',
+    'pumpStarts',
   ]);
 });
