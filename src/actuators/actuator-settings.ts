@@ -11,6 +11,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   const restore = config.restore !== false;
   const kind = actuatorDefinition(config.kind);
   const valueType = kind.valueType(config);
+  const texts = kind.texts?.(config);
   const range = kind.holds === undefined ? kind.range?.(config) : undefined;
   const maxPulseMs = kind.maxPulseMs?.(config);
   const nearest =
@@ -19,6 +20,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
     device,
     name,
     valueType,
+    ...(texts && { texts }),
     neverWith,
     restore,
     operatorUntil,

@@ -1,5 +1,6 @@
 /** A simulated board that fits a configuration: whatever the configuration names is on it, and behaves like a room. */
 
+import { writtenRegisters } from '../actuators/modbus-write/registers.ts';
 import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import type { ActuatorConfig, AgentConfig, GpioLineConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { placesOf } from '../kinds/actuator-kinds.ts';
@@ -133,17 +134,20 @@ function modbusUnits(devices: readonly ModbusDevice[], fitted: readonly Fitted[]
     const unit = units[device.unitId] ?? { holding: {}, input: {}, coil: {}, discrete: {} };
     units[device.unitId] = unit;
     Object.assign(unit.holding, fitted.find(({ sensor }) => sensor === device)?.fit.holding);
-    for (const { table, address } of 'registers' in device
-      ? Object.values(device.registers)
-      : 'table' in device
-        ? [device]
-        : []) {
+    for (const { table, address } of registersOf(device)) {
       const isBit = table === 'coil' || table === 'discrete';
       // A 64-bit number has four registers, a name up to a dozen: all of them can be read.
       for (let at = address; at < address + 16; at += 1) unit[table][at] ??= constant(isBit ? 0 : at % 100);
     }
   }
   return units;
+}
+
+/** Registers that a sensor reads or an output writes. */
+function registersOf(device: ModbusDevice): readonly { readonly table: ModbusTable; readonly address: number }[] {
+  if (device.kind === 'modbus-write')
+    return writtenRegisters(device).map(({ address }) => ({ table: device.table, address }));
+  return 'registers' in device ? Object.values(device.registers) : [];
 }
 
 function constant(value: number): Signal {

@@ -45,7 +45,7 @@ export interface SensorFacts {
   readonly readings: Readonly<Record<string, ReadingFacts>>;
 }
 
-export interface OutputFacts extends Pick<ActuatorSettings, 'valueType' | 'limits' | 'operatorUntil'> {
+export interface OutputFacts extends Pick<ActuatorSettings, 'valueType' | 'texts' | 'limits' | 'operatorUntil'> {
   readonly source?: string;
   readonly interlocks: readonly string[];
 }
@@ -87,12 +87,13 @@ export function pageFacts(
       config.actuators.flatMap((one) => {
         const known = settings(one.name);
         if (known === undefined) return [];
-        const { valueType, limits, operatorUntil, neverWith } = known;
+        const { valueType, texts, limits, operatorUntil, neverWith } = known;
         return [
           [
             one.name,
             {
               valueType,
+              texts,
               limits,
               operatorUntil,
               source: sourceText(one),

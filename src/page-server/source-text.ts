@@ -11,7 +11,7 @@ export function sourceText(config: object): string | undefined {
     line !== undefined && lineText(line),
     portText(isFields(fields.connection) ? fields.connection : fields),
     typeof unitId === 'number' && `unit ${unitId}`,
-    typeof fields.table === 'string' && `${fields.table} register ${String(address)}`,
+    typeof fields.table === 'string' && `${fields.table} register ${addressText(fields)}`,
     typeof id === 'string' && id,
     typeof url === 'string' && URL.parse(url)?.host,
     typeof program === 'string' && program,
@@ -28,6 +28,12 @@ export function registerText(config: object, key: string): string | undefined {
   if (!isFields(register)) return undefined;
   const { table, address, type } = register;
   return ['register', address, table, type].filter((part) => part !== undefined).join(' ');
+}
+
+/** The one address, or those of a row. */
+function addressText({ address, registers }: Fields): string {
+  if (!Array.isArray(registers)) return String(address);
+  return registers.map((register: unknown) => (isFields(register) ? String(register.address) : '')).join(', ');
 }
 
 function portText({ port, host, baudRate }: Fields): string | undefined {

@@ -1,7 +1,7 @@
 /** Values for actuators as people, dashboards and scripts send them: what is unambiguous is taken, what is not is refused with what would be. */
 import { AgentError } from '../../errors/agent-error.ts';
 import { isJsonObject, type JsonValue, stringifyJson } from '../../values/json.ts';
-import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, inWords } from './actuator.ts';
 
 const SWITCHES: ReadonlyMap<string, boolean> = new Map([
   ...(['on', 'true', '1'] as const).map((word) => [word, true] as const),
@@ -21,17 +21,19 @@ const EXAMPLES: Readonly<Record<ActuatorSettings['valueType'], string>> = {
   string: '"text"',
 };
 
+type Taker = Pick<ActuatorSettings, 'valueType' | 'texts'>;
+
 /** The value in the actuator's own type, bare or as `{value}`; undefined where it could mean more than one thing, or nothing. */
-export function valueFor(
-  { valueType }: Pick<ActuatorSettings, 'valueType'>,
-  wrapped: unknown,
-): ActuatorValue | undefined {
+export function valueFor({ valueType, texts }: Taker, wrapped: unknown): ActuatorValue | undefined {
   const given = isWrapped(wrapped) ? wrapped.value : wrapped;
   if (typeof given !== 'boolean' && typeof given !== 'number' && typeof given !== 'bigint' && typeof given !== 'string')
     return undefined;
   const text = String(given).trim().toLowerCase();
   if (valueType === 'boolean') return SWITCHES.get(text);
-  if (valueType === 'string') return String(given);
+  if (valueType === 'string') {
+    const told = typeof given === 'boolean' && texts !== undefined ? inWords(given) : String(given);
+    return texts === undefined || texts.includes(told) ? told : undefined;
+  }
   const value = text === 'off' || text === 'false' ? 0 : NUMBER.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(value) ? value : undefined;
 }
@@ -41,12 +43,13 @@ function isWrapped(given: unknown): given is { readonly value: unknown } {
 }
 
 /** Words for what an actuator takes, by itself or wrapped. */
-export function takenBy({ valueType }: Pick<ActuatorSettings, 'valueType'>): string {
+export function takenBy({ valueType, texts }: Taker): string {
+  if (texts !== undefined) return `one of ${texts.join(', ')}, bare or as {"value": "${texts[0] ?? ''}"}`;
   return `${TAKEN[valueType]}, bare or as {"value": ${EXAMPLES[valueType]}}`;
 }
 
 /** @throws AgentError `actuators/wrong-type` (drop) that says what the actuator takes. */
-export function expectValueFor(settings: Pick<ActuatorSettings, 'name' | 'valueType'>, given: unknown): ActuatorValue {
+export function expectValueFor(settings: Taker & Pick<ActuatorSettings, 'name'>, given: unknown): ActuatorValue {
   const value = valueFor(settings, given);
   if (value !== undefined) return value;
   const words = `${settings.name} takes ${takenBy(settings)}; it was given ${shown(given)}`;

@@ -40,6 +40,8 @@ export interface ActuatorSettings {
   /** Slot of the attached device that it belongs to; the gateway's own without one. */
   readonly device?: string;
   readonly valueType: 'boolean' | 'number' | 'string';
+  /** The texts that it takes; default: any. */
+  readonly texts?: readonly string[];
   readonly limits: ActuatorLimits;
   /** True for a number that the hardware has room for, whatever the limits say; default: for any. */
   readonly holds?: (value: number) => boolean;
@@ -84,6 +86,8 @@ export function nearestValue(
   { valueType, nearest }: Pick<ActuatorSettings, 'valueType' | 'nearest'>,
   value: ActuatorValue,
 ): ActuatorValue {
+  // A mode may be called on or off, which a configuration reads as true and false.
+  if (valueType === 'string') return inWords(value);
   return valueType === 'number' && typeof value === 'number' && nearest !== undefined ? nearest(value) : value;
 }
 

@@ -41,6 +41,8 @@ export interface ActuatorDefinition<S extends z.ZodType = z.ZodType, C = ConfigO
   driver(): Promise<{ opener(config: C, deps: DriverDeps): OpenDriver }>;
 
   valueType(config: C): ActuatorSettings['valueType'];
+  /** The texts that it takes; undefined for any, and for what takes no texts. */
+  texts?(config: C): readonly string[] | undefined;
   /** The numbers that the hardware takes, whatever the limits say; default: any. */
   range?(config: C): readonly [number, number] | undefined;
   /** True for a number that the hardware has room for, where the range alone does not say it. */

@@ -1,12 +1,28 @@
-/** A setpoint or a coil in a Modbus unit. Values are true and false, or numbers that the register can hold. */
+/** A setpoint, a mode or a coil in a Modbus unit. Values are true and false, numbers that the register can hold, or names of a map. */
 import { z } from 'zod';
 import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/addresses.ts';
 import { type ConfigPath, pathText } from '../../config/fields/config-fault.ts';
-import { duration, whole } from '../../config/fields/fields.ts';
+import { duration, list, table, whole } from '../../config/fields/fields.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
-import { holdsModbus, MODBUS_TYPES, modbusRange, nearestModbus } from '../../config/fields/modbus-types.ts';
+import {
+  fitsModbus,
+  holdsModbus,
+  MODBUS_TYPES,
+  modbusRange,
+  nearestModbus,
+  registersOf,
+} from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
+import {
+  areNeighbours,
+  stateRegister,
+  VALUE,
+  valueRegisters,
+  type WrittenRegister,
+  writtenRegister,
+  writtenRegisters,
+} from './registers.ts';
 
 /** Two for the request that is on the line already, and two for its own: the silence before and the answer. */
 const RESPONSE_TIMES = 4;
@@ -15,11 +31,15 @@ const DEFAULT_MAX_PULSE_MS = 60_000;
 /** Beside those before the movement counts as failed. */
 const DEADLINE_MARGIN_MS = 500;
 
+/** As V1.1b3, section 6.12, for function 16. */
+const MAX_WORDS = 123;
+const MAX_REGISTERS = 16;
+
 const schema = actuatorSection('modbus-write', {
   connection: modbusConnection,
   unitId: whole(0, 255).default(1),
   table: z.enum(['holding', 'coil']).default('holding'),
-  address: whole(0, 65_535),
+  address: whole(0, 65_535).optional(),
   type: z.enum(MODBUS_TYPES).default('uint16'),
   wordOrder: z.enum(['big', 'little']).default('big'),
   byteOrder: z.enum(['big', 'little']).default('big'),
@@ -28,6 +48,12 @@ const schema = actuatorSection('modbus-write', {
   offset: z.number().default(0),
   /** For `bool` in a holding register: the one bit that is written, the others as they are. */
   bit: whole(0, 15).optional(),
+  /** In place of `address`: the registers that one command writes, in this order. The first that takes `{value}` is read back. */
+  registers: list(writtenRegister, { min: 1, max: MAX_REGISTERS }).optional(),
+  /** Writes `registers` in one request, by function 16; each begins where the one before ends. */
+  inOneWrite: z.boolean().optional(),
+  /** Names by the number in the register, as for the sensor: commands and rules take the names. */
+  map: table(z.string().max(255), z.string().min(1).max(255)).optional(),
   /** Function on the wire; default 5 for a coil, 6 for one register, 16 for several. 22 writes a bit without reading the register first. */
   writeFunction: z.literal([5, 6, 15, 16, 22]).optional(),
   readBack: z.boolean().default(true),
@@ -40,18 +66,29 @@ export type ModbusWriteConfig = ConfigOf<typeof schema>;
 export const modbusWrite = defineActuator({
   schema,
   driver: () => import('./driver.ts'),
-  valueType: (config) => (isSwitch(config) ? 'boolean' : 'number'),
+  valueType: (config) => (isSwitch(config) ? 'boolean' : config.map === undefined ? 'number' : 'string'),
+  texts: ({ map }) => (map === undefined ? undefined : Object.values(map)),
   maxPulseMs: (config) => (isSwitch(config) ? (config.maxPulseMs ?? DEFAULT_MAX_PULSE_MS) : undefined),
-  range: modbusRange,
-  holds: holdsModbus,
-  nearest: nearestModbus,
+  range: (config) => {
+    const ranges = valueRegisters(config).flatMap((register) => [modbusRange(register) ?? []].filter(isRange));
+    if (ranges.length === 0) return undefined;
+    return [Math.max(...ranges.map(([least]) => least)), Math.min(...ranges.map(([, most]) => most))];
+  },
+  holds: (config, value) => valueRegisters(config).every((register) => holdsModbus(register, value)),
+  nearest: (config, value) => nearestModbus(stateRegister(config), value),
   isReadable: ({ readBack }) => readBack,
-  deadlineMs: ({ connection }, usualMs) =>
-    Math.max(usualMs, RESPONSE_TIMES * connection.responseTimeoutMs + DEADLINE_MARGIN_MS),
+  deadlineMs: (config, usualMs) => {
+    const requests = config.inOneWrite === true ? 1 : writtenRegisters(config).length;
+    // Two turns for what is under way already, and two for each of its own.
+    const times = RESPONSE_TIMES + 2 * (requests - 1);
+    return Math.max(usualMs, times * config.connection.responseTimeoutMs + DEADLINE_MARGIN_MS);
+  },
   isIdempotent: true,
   hasOwnSupply: true,
   faults: (config, path) => [
     ...writeFaults(config, path),
+    ...registerFaults(config, path),
+    ...mapFaults(config, path),
     ...bitFaults(config, path),
     ...functionFaults(config, path),
     ...offFaults(config, path),
@@ -62,28 +99,84 @@ export const modbusWrite = defineActuator({
     writers.flatMap(({ config, path }, index) => {
       const first = writers.slice(0, index).find((other) => overlaps(other.config, config));
       const problem = `two actuators on one ${config.table === 'coil' ? 'coil' : 'register'}:`;
-      return first
-        ? [finding([...path, 'address'], problem, `an address of its own; ${pathText(first.path)} has it already`)]
-        : [];
+      const at = [...path, config.registers === undefined ? 'address' : 'registers'];
+      return first ? [finding(at, problem, `an address of its own; ${pathText(first.path)} has it already`)] : [];
     }),
 });
 
+function isRange(range: readonly [number, number] | readonly []): range is readonly [number, number] {
+  return range.length === 2;
+}
+
 function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
-  const { type, table } = config;
+  const { type, table: of, address, registers } = config;
+  if (registers !== undefined) return unitFaults(config, path);
+  if (address === undefined) return [finding(path, 'no place to write to:', 'address:, or registers:')];
   if (type === 'string') return [finding([...path, 'type'], 'texts are not written:', 'a type of number, or bool')];
-  if (table === 'coil' && type !== 'bool') return [finding([...path, 'type'], 'a coil is one bit:', 'type: bool')];
+  if (of === 'coil' && type !== 'bool') return [finding([...path, 'type'], 'a coil is one bit:', 'type: bool')];
   return [
     ...unitFaults(config, path),
-    ...endFaults(config, path),
+    ...endFaults({ ...config, address }, path),
     ...scaleFaults(config, path),
     ...(type === 'bool' ? noConversion(config, path, type) : []),
   ];
 }
 
-function bitFaults({ table, type, bit }: ModbusWriteConfig, path: ConfigPath): Finding[] {
-  if (bit !== undefined && (table === 'coil' || type !== 'bool'))
+/** Finds what cannot be written as a row of registers. */
+function registerFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  const { registers, table: of, inOneWrite, address, bit } = config;
+  if (registers === undefined) return inOneWrite === undefined ? [] : [noEffect(path, 'inOneWrite', 'registers:')];
+  const at = [...path, 'registers'];
+  const beside = Object.entries({ address, bit }).filter(([, given]) => given !== undefined);
+  const findings = beside.map(([option]) => noEffect(path, option, 'no registers: beside it'));
+  if (of === 'coil') findings.push(finding([...path, 'table'], 'registers are not coils:', 'table: holding'));
+  if (!registers.some(({ value }) => value === VALUE))
+    findings.push(findingAtKey(at, 'every command would write the same', `value: "${VALUE}" for one of them`));
+  if (new Set(valueRegisters(config).map(({ type }) => type === 'bool')).size > 1)
+    findings.push(findingAtKey(at, `${VALUE} is both on or off and a number`, 'bool for all of them, or for none'));
+  if (inOneWrite === true && !areNeighbours(registers))
+    findings.push(finding([...path, 'inOneWrite'], 'there are gaps between the registers:', 'false'));
+  if (inOneWrite === true && registers.reduce((sum, one) => sum + registersOf(one), 0) > MAX_WORDS)
+    findings.push(finding([...path, 'inOneWrite'], 'one request does not hold them:', 'false'));
+  for (const [index, register] of registers.entries()) {
+    const here = [...at, index];
+    const { type, value } = register;
+    if (type === 'string') findings.push(finding([...here, 'type'], 'texts are not written:', 'a type of number'));
+    else if (typeof value === 'number' && !holdsModbus(register, value))
+      findings.push(finding([...here, 'value'], `does not fit into ${type}:`, 'a number that does'));
+    findings.push(...endFaults({ table: of, ...register }, here), ...scaleFaults(register, here));
+  }
+  return findings;
+}
+
+/** Finds names that cannot be written. */
+function mapFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  const { map, scale, offset } = config;
+  if (map === undefined) return [];
+  if (isSwitch(config)) return [noEffect(path, 'map', 'a type of number instead of bool')];
+  const at = [...path, 'map'];
+  const findings = Object.entries({ scale: scale !== 1, offset: offset !== 0 })
+    .filter(([, isGiven]) => isGiven)
+    .map(([option]) => noEffect(path, option, 'no map: beside it'));
+  if (Object.keys(map).length === 0) findings.push(findingAtKey(at, 'no name', 'at least one'));
+  const names = new Set<string>();
+  for (const [number, name] of Object.entries(map)) {
+    const isWhole = /^-?\d+$/.test(number);
+    if (!isWhole || !valueRegisters(config).every(({ type }) => fitsModbus(type, Number(number))))
+      findings.push(
+        findingAtKey([...at, number], `${number} is no number of the register`, 'a whole number that fits'),
+      );
+    if (names.has(name)) findings.push(finding([...at, number], 'one name for two numbers:', 'a name of its own'));
+    names.add(name);
+  }
+  return findings;
+}
+
+function bitFaults({ table: of, type, bit, registers }: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  if (registers !== undefined) return [];
+  if (bit !== undefined && (of === 'coil' || type !== 'bool'))
     return [noEffect(path, 'bit', 'type: bool in a holding register')];
-  if (bit !== undefined || table === 'coil' || type !== 'bool') return [];
+  if (bit !== undefined || of === 'coil' || type !== 'bool') return [];
   const problem = 'writes the whole register, 1 or 0, so that its other fifteen bits are cleared:';
   return [
     finding([...path, 'type'], problem, 'bit: with the number of the one bit, from 0, or another type', {
@@ -94,33 +187,45 @@ function bitFaults({ table, type, bit }: ModbusWriteConfig, path: ConfigPath): F
 
 /** Functions that can write what is configured. */
 function functionFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
-  const { table, bit, writeFunction } = config;
-  const able =
-    table === 'coil' ? [5, 15] : bit !== undefined ? [6, 16, 22] : modbusWidth(config) === 1 ? [6, 16] : [16];
+  const { table: of, bit, writeFunction } = config;
+  const isSingle = config.inOneWrite !== true && writtenRegisters(config).every((one) => registersOf(one) === 1);
+  const able = of === 'coil' ? [5, 15] : bit !== undefined ? [6, 16, 22] : isSingle ? [6, 16] : [16];
   if (writeFunction === undefined || able.includes(writeFunction)) return [];
   return [finding([...path, 'writeFunction'], 'a function that does not write this:', able.join(' or '))];
 }
 
 /** The longest time on ends with off, which not every register can hold. */
 function offFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
-  if (config.limits.maxOnMs === undefined || holdsModbus(config, 0)) return [];
-  const problem = `maxOn has no effect, as 0 does not fit into ${config.type}`;
+  const register = stateRegister(config);
+  if (config.limits.maxOnMs === undefined || config.map !== undefined || holdsModbus(register, 0)) return [];
+  const problem = `maxOn has no effect, as 0 does not fit into ${register.type}`;
   return [findingAtKey([...path, 'limits', 'maxOn'], problem, 'another type, scale or offset')];
 }
 
 function pulseFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
-  return config.maxPulseMs === undefined || isSwitch(config) ? [] : [noEffect(path, 'maxPulse', 'a coil, or type: bool')];
+  return config.maxPulseMs === undefined || isSwitch(config)
+    ? []
+    : [noEffect(path, 'maxPulse', 'a coil, or type: bool')];
 }
 
 /** True for what is on or off. */
-function isSwitch({ table, type }: Pick<ModbusWriteConfig, 'table' | 'type'>): boolean {
-  return table === 'coil' || type === 'bool';
+function isSwitch(config: ModbusWriteConfig): boolean {
+  return config.table === 'coil' || stateRegister(config).type === 'bool';
 }
 
 function overlaps(a: ModbusWriteConfig, b: ModbusWriteConfig): boolean {
   if (a.table !== b.table || a.unitId !== b.unitId || endOf(a.connection) !== endOf(b.connection)) return false;
   if (a.address === b.address && a.bit !== undefined && b.bit !== undefined) return a.bit === b.bit;
-  return a.address < b.address + modbusWidth(b) && b.address < a.address + modbusWidth(a);
+  const width = (of: ModbusWriteConfig, { type }: WrittenRegister): number => modbusWidth({ table: of.table, type });
+  // Two outputs of one unit may share a register for its mode, each with its own number.
+  return writtenRegisters(a).some((one) =>
+    writtenRegisters(b).some(
+      (other) =>
+        (one.value === VALUE || other.value === VALUE) &&
+        one.address < other.address + width(b, other) &&
+        other.address < one.address + width(a, one),
+    ),
+  );
 }
 
 function endOf(connection: ModbusConnectionConfig): string {

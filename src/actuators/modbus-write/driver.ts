@@ -1,10 +1,12 @@
-/** A setpoint or a coil in a Modbus unit: written in one request, read back from the same place. */
+/** A setpoint, a mode or a coil in a Modbus unit: written in one request or in a row of them, read back from the same place. */
 import { nearestModbus, registersOf, valueOfModbus } from '../../config/fields/modbus-types.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import type { ModbusLink, ModbusRequests, WriteFunction } from '../../hardware/modbus-port.ts';
 import { decodeModbus, encodeModbus, type ModbusLayout } from '../../hardware/modbus-values.ts';
 import { type ActuatorDriver, type ActuatorValue, isActive } from '../kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { ModbusWriteConfig } from './definition.ts';
+import { stateRegister, VALUE, type WrittenRegister, writtenRegisters } from './registers.ts';
 
 /** @throws as ModbusPort.open. */
 export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDriver {
@@ -18,7 +20,7 @@ export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDr
 
 type RegisterAccess = Required<Pick<ActuatorDriver, 'write' | 'read'>>;
 
-function coilAccess({ unitId, address, writeFunction }: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
+function coilAccess({ unitId, address = 0, writeFunction }: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
   return {
     write: (value, signal) => to(link, value, writeFunction).writeCoil(unitId, address, value === true, signal),
     read: async (signal) =>
@@ -26,7 +28,10 @@ function coilAccess({ unitId, address, writeFunction }: ModbusWriteConfig, link:
   };
 }
 
-function bitAccess({ unitId, address, bit = 0, writeFunction }: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
+function bitAccess(
+  { unitId, address = 0, bit = 0, writeFunction }: ModbusWriteConfig,
+  link: ModbusLink,
+): RegisterAccess {
   const range = { table: 'holding', address, count: 1 } as const;
   return {
     write: (value, signal) =>
@@ -44,25 +49,72 @@ function to(link: ModbusLink, value: ActuatorValue, code?: WriteFunction): Modbu
 }
 
 function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
-  const { unitId, address, type, wordOrder, byteOrder, scale, offset, writeFunction } = config;
-  const layout: ModbusLayout = { type, wordOrder, byteOrder };
-  const range = { table: 'holding', address, count: registersOf(layout) } as const;
-  const wordsOf = (value: ActuatorValue): readonly number[] => encodeModbus((Number(value) - offset) / scale, layout);
+  const { unitId, wordOrder, byteOrder, map } = config;
+  const state = stateRegister(config);
+  const layoutOf = ({ type }: WrittenRegister): ModbusLayout => ({ type, wordOrder, byteOrder });
+  const range = { table: 'holding', address: state.address, count: registersOf(state) } as const;
+  const numbers = new Map(Object.entries(map ?? {}).map(([number, name]) => [name, Number(number)]));
+  const wordsOf = (register: WrittenRegister, value: ActuatorValue): readonly number[] => {
+    const isOwn = register.value === VALUE;
+    const named = isOwn && typeof value === 'string' ? numbers.get(value) : undefined;
+    const raw = named ?? (Number(isOwn ? value : register.value) - register.offset) / register.scale;
+    return encodeModbus(raw, layoutOf(register));
+  };
+  const write = rowWriter(config, link);
   let wanted: { readonly value: ActuatorValue; readonly words: readonly number[] } | undefined;
   return {
     write: async (value, signal) => {
-      const words = wordsOf(value);
-      await to(link, value, writeFunction).writeRegisters(unitId, address, words, signal);
-      wanted = { value, words };
+      await write(value, (register) => wordsOf(register, value), signal);
+      wanted = { value, words: wordsOf(state, value) };
     },
     read: async (signal) => {
       const words = await link.ranked('movement').readRegisters(unitId, range, signal);
       // A float64 and its scale do not come back to the last bit: what was written is what was wanted.
       if (wanted?.words.every((word, at) => word === words[at])) return wanted.value;
-      const raw = decodeModbus(words, layout);
+      const raw = decodeModbus(words, layoutOf(state));
+      if (map !== undefined) return map[String(raw)] ?? String(raw);
       return typeof raw === 'number' || typeof raw === 'bigint'
-        ? nearestModbus(config, valueOfModbus(config, Number(raw)))
+        ? nearestModbus(state, valueOfModbus(state, Number(raw)))
         : raw;
     },
   };
+}
+
+type WriteRow = (
+  value: ActuatorValue,
+  wordsOf: (register: WrittenRegister) => readonly number[],
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** Writes the registers of a command, each by itself or all in one request. */
+function rowWriter(config: ModbusWriteConfig, link: ModbusLink): WriteRow {
+  const { unitId, inOneWrite, writeFunction } = config;
+  const registers = writtenRegisters(config);
+  if (inOneWrite === true)
+    return async (value, wordsOf, signal) => {
+      const words = registers.flatMap(wordsOf);
+      await to(link, value, 16).writeRegisters(unitId, registers[0]?.address ?? 0, words, signal);
+    };
+  return async (value, wordsOf, signal) => {
+    // What cannot be encoded is found before anything is written.
+    const row = registers.map((register) => ({ address: register.address, words: wordsOf(register) }));
+    const written: number[] = [];
+    for (const { address, words } of row) {
+      try {
+        signal.throwIfAborted();
+        await to(link, value, writeFunction).writeRegisters(unitId, address, words, signal);
+      } catch (error) {
+        throw written.length === 0 ? error : halfWritten(written, address, error);
+      }
+      written.push(address);
+    }
+  };
+}
+
+/** Makes the fault of a command that has ended between two registers. A write without an answer stays one. */
+function halfWritten(written: readonly number[], failed: number, cause: unknown): unknown {
+  if (!(cause instanceof AgentError)) return cause;
+  const code = cause.code === 'hardware/outcome-unknown' ? cause.code : 'actuators/half-written';
+  const message = `register ${written.join(', ')} was written and register ${failed} was not: ${cause.message}`;
+  return new AgentError(code, message, { recovery: cause.recovery, cause });
 }

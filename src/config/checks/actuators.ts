@@ -1,5 +1,5 @@
 /** Limits, safe states, rules and methods that ask an actuator for what it cannot do. */
-import { type ActuatorValue, isActive } from '../../actuators/kind/actuator.ts';
+import { type ActuatorValue, inWords, isActive } from '../../actuators/kind/actuator.ts';
 import { ACTUATOR_KINDS, actuatorDefinition } from '../../kinds/actuator-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect, type Placed } from '../fields/findings.ts';
@@ -174,6 +174,11 @@ function safeValues({ safe }: ActuatorConfig): readonly { readonly value: Actuat
 function mismatch(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPath): Finding[] {
   const type = valueTypeOf(actuator);
   const { name, limits } = actuator;
+  const texts = actuatorDefinition(actuator.kind).texts?.(actuator);
+  if (texts !== undefined)
+    return texts.includes(inWords(value))
+      ? []
+      : [finding(path, `no value of ${name}:`, texts.length === 0 ? 'a name of its map' : texts.join(' or '))];
   if (typeof value !== type) return [finding(path, 'wrong kind of value:', `${IN_WORDS[type]}, as ${name} takes`)];
   if (typeof value !== 'number') return [];
   const [least, most] = rangeOf(actuator);

@@ -80,12 +80,20 @@ function timeChoice({ operatorUntil }, title) {
   );
 }
 
-function valueControls({ valueType, limits: { min, max, step } }, send) {
+function valueControls({ valueType, texts, limits: { min, max, step } }, send) {
   if (valueType === 'boolean')
     return [
       el('button', { type: 'button', onclick: () => void send({ value: true }) }, say('switchOn')),
       el('button', { type: 'button', onclick: () => void send({ value: false }) }, say('switchOff')),
     ];
+  if (texts !== undefined) {
+    const names = el(
+      'select',
+      { 'aria-label': say('value') },
+      ...texts.map((text) => el('option', { value: text }, text)),
+    );
+    return [names, el('button', { type: 'button', onclick: () => void send({ value: names.value }) }, say('set'))];
+  }
   const isNumber = valueType === 'number';
   const input = el('input', {
     'aria-label': say('value'),
