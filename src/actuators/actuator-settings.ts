@@ -14,6 +14,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   const texts = kind.texts?.(config);
   const range = kind.holds === undefined ? kind.range?.(config) : undefined;
   const maxPulseMs = kind.maxPulseMs?.(config);
+  const [readEveryMs, repeatEveryMs] = [kind.readEveryMs?.(config), kind.repeatEveryMs?.(config)];
   const nearest =
     kind.nearest && valueType === 'number' ? (value: number) => kind.nearest?.(config, value) ?? value : undefined;
   return {
@@ -33,6 +34,8 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
     },
     ...(kind.holds && valueType === 'number' && { holds: (value: number) => kind.holds?.(config, value) ?? true }),
     deadlineMs: kind.deadlineMs?.(config, DEADLINE_MS) ?? DEADLINE_MS,
+    ...(readEveryMs !== undefined && { readEveryMs }),
+    ...(repeatEveryMs !== undefined && { repeatEveryMs }),
     idempotent: kind.isIdempotent,
     ownSupply: kind.hasOwnSupply,
     writtenOnce: config.restore !== 'repeat' && !kind.isReadable(config),

@@ -123,14 +123,16 @@ export class ActuatorSlot {
   async refresh(signal: AbortSignal, told?: ActuatorValue): Promise<ActuatorValue | undefined> {
     const { record } = this;
     if (!this.readable) return record.value;
-    const { value, fault } = record.state;
+    const { value, fault, desired } = record.state;
     const { begun } = this.#writes;
     // Beside a write the answer may be of before or after it.
     const counts = (): boolean =>
       this.#turns === 0 && this.#writes.begun === begun && this.#late.fault === undefined && !signal.aborted;
     try {
       const shown = await this.#writes.read(signal);
-      if (counts()) record.learn(shown);
+      // Hardware that is asked every so often, and still stands where it should not, is no better for being asked.
+      const isStill = this.settings.readEveryMs !== undefined && shown === value && shown !== desired;
+      if (counts()) record.learn(shown, isStill ? fault : undefined);
       if (counts() && told !== undefined && told !== shown) this.#standsStill(shown, told);
       return shown;
     } catch (error) {

@@ -39,15 +39,21 @@ interface ReasonFacts {
   readonly waitsFor: Told | undefined;
   /** True while what wins was said before the start, and is not written again. */
   readonly isUnwritten?: boolean;
+  /** Value that somebody has set at the device, in place of what was written. */
+  readonly atDevice?: ActuatorValue | undefined;
 }
 
-export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = false }: ReasonFacts): OutputReason {
+export function outputReason(
+  slots: Slots,
+  { nowMs, waitsFor, isUnwritten = false, atDevice }: ReasonFacts,
+): OutputReason {
   const winner = arbitrate(slots);
   const { ended } = slots;
   const sentences = [
     winnerSentence(slots, nowMs),
     waitsFor === undefined ? undefined : sentence('outputNotYet', { why: waitsFor }),
     winner === undefined || !isUnwritten ? undefined : unwritten(winner),
+    atDevice === undefined ? undefined : sentence('outputAtDevice', { value: atDevice }),
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined

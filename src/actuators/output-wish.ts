@@ -62,7 +62,9 @@ export class OutputWish {
 
   /** Follows what wins now; nothing is moved where that is what was wished before. */
   follow(winner: Winner | undefined): Promise<void> | undefined {
-    const isOther = this.#refusal !== undefined || this.#wish?.slot === 'pulse' || winner?.slot === 'pulse';
+    const { isChangedAtDevice } = this.#deps.slot.record;
+    const isPulse = this.#wish?.slot === 'pulse' || winner?.slot === 'pulse';
+    const isOther = this.#refusal !== undefined || isPulse || isChangedAtDevice;
     if (winner !== undefined && winner.value === this.#wish?.value && !(isOther && winner.slot !== this.#wish.slot)) {
       this.#wish = winner;
       return this.#moving;
@@ -94,6 +96,33 @@ export class OutputWish {
   /** Tries what waits once more; with a code, what waits for that alone. */
   retry(code = this.#refusal?.code): void {
     if (this.#refusal !== undefined && this.#refusal.code === code && this.#trying === undefined) void this.#try();
+  }
+
+  /**
+   * Writes what was taken once more, past the gates that are open. A pulse is never written again, nor what waits, is under way or may still
+   * arrive. What fails is tried at the next time.
+   */
+  async repeat(): Promise<void> {
+    const winner = this.#wish;
+    const { gates, move, slot } = this.#deps;
+    const { record } = slot;
+    if (winner === undefined || winner.slot === 'pulse' || this.#refusal !== undefined || this.#trying !== undefined)
+      return;
+    const isTaken = record.lastBegun?.value === winner.value && record.state.desired === winner.value;
+    if (!isTaken || record.isInPulse || record.claimed !== undefined || slot.isMoving) return;
+    if (slot.unknownBecause !== undefined) return;
+    const { value } = winner;
+    const trying = new AbortController();
+    this.#trying = trying;
+    try {
+      const gated = gatedAs(winner);
+      if (gated !== undefined) gates.check(record, value, gated);
+      await move({ value, by: writerOf(winner), urgent: gated === undefined, repeats: true }, trying.signal);
+    } catch {
+      // The record tells what the hardware has refused; a gate that is closed is no news.
+    } finally {
+      if (this.#trying === trying) this.#trying = undefined;
+    }
   }
 
   /** A condition has begun or ended: whether its rule is told with what it moves. */

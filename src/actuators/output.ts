@@ -23,9 +23,17 @@ import {
 } from './kind/actuator.ts';
 import { causeOf } from './output-cause.ts';
 import { type OutputReason, outputReason, type SilentRule, winnerSentence } from './output-reason.ts';
+import { OutputUpkeep } from './output-upkeep.ts';
 import { OutputWish, type OutputWishDeps, type Refusal, writerOf } from './output-wish.ts';
 import { arbitrate, reduce } from './priority-array.ts';
-import { EMPTY_SLOTS, type Operator, type RuleSlot, type SlotEvent, type Slots } from './priority-slots.ts';
+import {
+  EMPTY_SLOTS,
+  type Operator,
+  type RuleSlot,
+  type SlotEvent,
+  type Slots,
+  type Winner,
+} from './priority-slots.ts';
 import type { RuleEvent } from './rule-event.ts';
 
 export interface OutputDeps extends Omit<OutputWishDeps, 'onRule' | 'onPassed'> {
@@ -77,6 +85,7 @@ export class Output {
   readonly settings: ActuatorSettings;
   readonly #deps: OutputDeps;
   readonly #wish: OutputWish;
+  readonly #upkeep: OutputUpkeep;
   #slots: Slots;
   readonly #attempts = new Set<Attempt>();
   /** Its times are counted once the hardware was looked at, it follows from the start on, and no longer once the agent stops. */
@@ -110,6 +119,7 @@ export class Output {
       this.#cause = { sentence: sentence('causePassed') };
     };
     this.#wish = new OutputWish({ ...deps, onRule, onPassed });
+    this.#upkeep = new OutputUpkeep({ slot: deps.slot, clock: deps.clock, repeat: () => this.#repeat() });
   }
 
   get slots(): Slots {
@@ -121,6 +131,7 @@ export class Output {
       nowMs: this.#deps.clock.monotonicMs(),
       waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor(arbitrate(this.#slots)),
       isUnwritten: this.#isUnwritten,
+      atDevice: this.slot.record.isChangedAtDevice ? this.slot.record.value : undefined,
     });
     const silent = this.#silentRules();
     return silent.length === 0 ? reason : { ...reason, silent };
@@ -188,12 +199,14 @@ export class Output {
       this.#unproven = operator;
       void this.#endUnmoved(operator);
     }
+    this.#upkeep.begin();
     await this.#follow();
     this.update();
   }
 
   end(): void {
     this.#phase = 'over';
+    this.#upkeep.end();
     this.#ending.abort();
     this.#cancelTime();
     this.#wish.set(undefined);
@@ -274,6 +287,7 @@ export class Output {
   /** To be told of every change of the output, in the midst of a movement as well: times begin to run, whoever switched on, and end. */
   update(): void {
     const { clock } = this.#deps;
+    this.#upkeep.update();
     const { limit, operator } = this.#slots;
     const { record } = this.slot;
     const { offSinceMs, changedAtMs = 0 } = record;
@@ -343,6 +357,25 @@ export class Output {
     return this.#wish.follow(this.#isUnwritten || isUnproven ? undefined : winner);
   }
 
+  #repeat(): void {
+    if (this.#phase === 'follows' && this.#mayRepeat) void this.#wish.repeat();
+  }
+
+  /** From before the start only a command with time left and a rule are written again and again. */
+  get #mayRepeat(): boolean {
+    const winner = arbitrate(this.#slots);
+    if (winner === undefined || winner.slot === 'none' || this.#isUnwritten) return false;
+    if (winner.slot === 'operator') return this.#slots.operator !== this.#before.operator || this.#goesOn(winner);
+    const isRestored = winner.slot === 'base' && winner.rule === undefined && this.settings.restore;
+    return !isRestored || this.#before.left === undefined;
+  }
+
+  /** True for a word from before the start that is written again and again all the same. */
+  #goesOn({ slot, rule }: Winner): boolean {
+    if (this.settings.repeatEveryMs === undefined) return false;
+    return slot === 'operator' ? this.#slots.operator?.untilMs !== undefined : rule !== undefined;
+  }
+
   /** True for a rule that has held from before the start on, without an edge since. */
   #holdsSinceBefore({ name, sinceMs }: RuleSlot): boolean {
     return this.#before.rules.some((one) => one.name === name && one.phase === 'set' && one.sinceMs === sinceMs);
@@ -354,8 +387,9 @@ export class Output {
     const winner = arbitrate(this.#slots);
     // An off that was owed was never taken.
     if (settings.writtenOnce !== true || record.lastBegun !== undefined || record.isInPulse) return false;
-    if (winner?.slot === 'operator') return this.#slots.operator === this.#before.operator;
-    return winner?.rule !== undefined && !this.#judged.has(winner.rule);
+    if (winner === undefined || this.#goesOn(winner)) return false;
+    if (winner.slot === 'operator') return this.#slots.operator === this.#before.operator;
+    return winner.rule !== undefined && !this.#judged.has(winner.rule);
   }
 
   /** A condition that begins or ends is told, with what it moves. */

@@ -36,6 +36,8 @@ export class PinRecord {
   #wanted: { readonly value: ActuatorValue; readonly by: Writer } | undefined;
   #value: ActuatorValue | undefined;
   #fault: string | undefined;
+  /** True once the hardware has had what is wanted. */
+  #hasHad = false;
   #writes = 0;
   #history: SwitchHistory;
   /** When it first may have been on; undefined while it is known to be off. */
@@ -72,6 +74,7 @@ export class PinRecord {
       by,
       pulsing: this.#pulse !== undefined,
       fault: this.#fault,
+      ...(this.isChangedAtDevice && { isChangedAtDevice: true }),
     };
   }
 
@@ -133,9 +136,26 @@ export class PinRecord {
     return this.mayBeOn || [...this.#claims].some(({ value }) => isActive(value));
   }
 
-  /** Off is wanted, and it is not known to be off. */
+  /** Off is wanted, and it is not known to be off. What was off, and is asked every so often or written again, is the device's own affair. */
   get refusesOff(): boolean {
-    return this.#wanted !== undefined && !isActive(this.#wanted.value) && this.#value !== this.#wanted.value;
+    if (this.#wanted === undefined || isActive(this.#wanted.value) || this.#value === this.#wanted.value) return false;
+    const { readEveryMs, repeatEveryMs } = this.settings;
+    return !this.#hasHad || (readEveryMs === undefined && repeatEveryMs === undefined);
+  }
+
+  /** True while the hardware shows something else than it has had by the agent: somebody has changed it there, or it has forgotten. */
+  get isChangedAtDevice(): boolean {
+    return (
+      this.#hasHad &&
+      this.settings.readEveryMs !== undefined &&
+      this.#value !== undefined &&
+      this.#value !== this.#wanted?.value
+    );
+  }
+
+  /** Time of the last write, ms since boot. */
+  get lastBegunAtMs(): number {
+    return this.#lastBegunAtMs;
   }
 
   /** When it has to be switched off at the latest, ms since boot: the end of its pulse or of its longest time on. */
@@ -167,12 +187,14 @@ export class PinRecord {
     // A second try takes no other writer's value over.
     if (repeats && this.#wanted?.value === value) return;
     this.#wanted = { value, by };
+    this.#hasHad = false;
     if (!repeats) this.#writes += 1;
   }
 
   /** It is as somebody wants it: a pulse that it is in has no end any more. */
   keep(value: ActuatorValue, by: Writer, options: { readonly repeats?: boolean } = {}): void {
     this.want(value, by, options);
+    this.#hasHad ||= this.#value === value;
     this.#isLeftInPulse = false;
     this.#setPulse(undefined);
     this.#judge();
@@ -221,6 +243,8 @@ export class PinRecord {
   learn(value: ActuatorValue, fault?: string): void {
     this.#value = value;
     this.#fault = fault;
+    if (value === this.#wanted?.value) this.#hasHad = true;
+    else if (fault !== undefined) this.#hasHad = false;
     if (isSettled(this.state)) this.#isLeftInPulse = false;
     this.#judge();
   }
@@ -233,8 +257,10 @@ export class PinRecord {
     this.#judge();
   }
 
+  /** It has taken what is wanted, and has not done it. */
   blame(fault: string): void {
     this.#fault = fault;
+    this.#hasHad = false;
   }
 
   #remember(history: SwitchHistory): void {

@@ -112,6 +112,7 @@ const OUTPUTS = {
   outputNotYet: ({ why }: Why) => `not yet: ${english(why)}`,
   outputUnwritten: () => 'not written since the start',
   outputLastWritten: (v: Shown) => `last written ${shown(v)}, not written since the start`,
+  outputAtDevice: (v: Shown) => `changed at the device: ${shown(v)}`,
   operatorEnded: (v: Shown & Since & { readonly by: string; readonly end: keyof typeof ENDED_BY }) =>
     `operator's ${shown(v)} (${v.by}) ended by ${ENDED_BY[v.end]}${ago(v)}`,
   writer: ({ by }: { readonly by: string }) => by,
@@ -410,6 +411,8 @@ const EVENTS = {
   outputMoved: (v: ShownOutput & { readonly cause: Told }) => `${isNow(v)}: ${english(v.cause)}.`,
   outputSafeState: (v: ShownOutput) => `${isNow(v)}: its safe state was set.`,
   outputByAttribute: (v: ShownOutput) => `A shared attribute of the platform set it: ${isNow(v)}.`,
+  outputChangedAtDevice: (v: ShownOutput) => `${isNow(v)}: it was changed at the device.`,
+  outputAsSetAgain: (v: ShownOutput) => `${isNow(v)} again, as it was set.`,
   outputFault: ({ output, why }: OfOutput & Why) => `${output} has a fault: ${english(why)}.`,
   outputFaultOver: (v: ShownOutput) => `${isNow(v)}: its fault is over.`,
 };

@@ -1,4 +1,7 @@
-/** Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, faults; and values of shared attributes. */
+/**
+ * Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, changes at the device, faults; and values
+ * of shared attributes.
+ */
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import type { Output, OutputCause } from '../actuators/output.ts';
 import { type Labels, labelled, sentence, toldAs } from '../names/sentences.ts';
@@ -68,6 +71,10 @@ export function outputEvents(
     events.push({ ...common, by: 'noContact', ...toldAs(sentence('outputContactBack', output)) });
   else if (before.pulsing && !now.pulsing)
     events.push({ ...common, by: 'pulse', ...toldAs(sentence('outputPulseEnded', output)) });
+  else if (hasMoved && now.isChangedAtDevice === true)
+    events.push({ ...common, by: 'device', ...toldAs(sentence('outputChangedAtDevice', output)) });
+  else if (hasMoved && before.isChangedAtDevice === true && value === now.desired && value === before.desired)
+    events.push({ ...common, by: 'device', ...toldAs(sentence('outputAsSetAgain', output)) });
   else if (hasMoved && now.cause !== undefined && value === now.desired)
     events.push({
       ...common,

@@ -56,6 +56,10 @@ export interface ActuatorSettings {
   readonly operatorUntil: 'ruleChange' | 'release';
   /** For one movement. */
   readonly deadlineMs: number;
+  /** How often it is asked what it shows; default: after movements alone. */
+  readonly readEveryMs?: number;
+  /** How often what is in force is written again; default: never. */
+  readonly repeatEveryMs?: number;
   /** True when setting a value twice is the same as once; false for programs and spoken commands. */
   readonly idempotent: boolean;
   /** True when it stays as it is while this board has no power. */
@@ -74,6 +78,8 @@ export interface ActuatorState {
   readonly pulsing: boolean;
   /** Why the value is not known or not as desired. */
   readonly fault: string | undefined;
+  /** It was as desired, and somebody has changed it at the device since, or the device has forgotten it. */
+  readonly isChangedAtDevice?: boolean;
 }
 
 /** Returns the value that is off; undefined for a text. */

@@ -56,7 +56,18 @@ const schema = actuatorSection('modbus-write', {
   map: table(z.string().max(255), z.string().min(1).max(255)).optional(),
   /** Function on the wire; default 5 for a coil, 6 for one register, 16 for several. 22 writes a bit without reading the register first. */
   writeFunction: z.literal([5, 6, 15, 16, 22]).optional(),
-  readBack: z.boolean().default(true),
+  /** Reads back after each write; with a time also every so often, for what somebody changes at the device. */
+  readBack: z
+    .union([
+      z.boolean(),
+      duration({ min: '1s', max: '1d' }).transform((every): { readonly everyMs: number } => ({
+        everyMs: every.amount,
+      })),
+    ])
+    .default(true)
+    .meta({ expected: 'true, false, or a duration such as 30s, from 1s to 1d' }),
+  /** Writes what is in force again every so often, for units that forget a set point. */
+  repeatEvery: duration({ min: '1s', max: '1h' }).optional(),
   /** The longest pulse anyone may ask for, of a coil or a bit. Default: 1m. */
   maxPulse: duration({ min: '1ms', max: '1h' }).optional(),
 });
@@ -76,7 +87,9 @@ export const modbusWrite = defineActuator({
   },
   holds: (config, value) => valueRegisters(config).every((register) => holdsModbus(register, value)),
   nearest: (config, value) => nearestModbus(stateRegister(config), value),
-  isReadable: ({ readBack }) => readBack,
+  isReadable: ({ readBack }) => readBack !== false,
+  readEveryMs: ({ readBack }) => (typeof readBack === 'boolean' ? undefined : readBack.everyMs),
+  repeatEveryMs: ({ repeatEveryMs }) => repeatEveryMs,
   deadlineMs: (config, usualMs) => {
     const requests = config.inOneWrite === true ? 1 : writtenRegisters(config).length;
     // Two turns for what is under way already, and two for each of its own.
@@ -111,7 +124,7 @@ function isRange(range: readonly [number, number] | readonly []): range is reado
 function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   const { type, table: of, address, registers } = config;
   if (registers !== undefined) return unitFaults(config, path);
-  if (address === undefined) return [finding(path, 'no place to write to:', 'address:, or registers:')];
+  if (address === undefined) return [findingAtKey(path, 'no place to write to', 'address:, or registers:')];
   if (type === 'string') return [finding([...path, 'type'], 'texts are not written:', 'a type of number, or bool')];
   if (of === 'coil' && type !== 'bool') return [finding([...path, 'type'], 'a coil is one bit:', 'type: bool')];
   return [

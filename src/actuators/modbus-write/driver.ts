@@ -14,7 +14,7 @@ export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDr
     const link = await ports.modbus.open(config.connection, signal);
     const access = config.table === 'coil' ? coilAccess : config.bit === undefined ? registerAccess : bitAccess;
     const { write, read } = access(config, link);
-    return { write, readLate: read, ...(config.readBack && { read }), close: () => link.close() };
+    return { write, readLate: read, ...(config.readBack !== false && { read }), close: () => link.close() };
   };
 }
 

@@ -178,7 +178,13 @@ function mismatch(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPa
   if (texts !== undefined)
     return texts.includes(inWords(value))
       ? []
-      : [finding(path, `no value of ${name}:`, texts.length === 0 ? 'a name of its map' : texts.join(' or '))];
+      : [
+          finding(
+            path,
+            `no value of ${name}:`,
+            texts.length === 0 ? 'a name of its map' : [...new Set(texts)].join(' or '),
+          ),
+        ];
   if (typeof value !== type) return [finding(path, 'wrong kind of value:', `${IN_WORDS[type]}, as ${name} takes`)];
   if (typeof value !== 'number') return [];
   const [least, most] = rangeOf(actuator);

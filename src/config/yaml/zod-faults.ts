@@ -71,7 +71,7 @@ function formerKey(path: ConfigPath, value: unknown): PathFault | undefined {
       };
 }
 
-const NOT_TURNED_ROUND = { hint: 'it turns what a sensor reads into a value, and no actuator can turn it round' };
+const NOT_TURNED_ROUND = { hint: 'it turns what a sensor reads into a value, and this actuator cannot turn it round' };
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
   const suggestion =

@@ -112,6 +112,7 @@ export const sentences = {
   outputNotYet: ({ why }) => `noch nicht: ${inGerman(why)}`,
   outputUnwritten: () => 'seit dem Start nicht geschrieben',
   outputLastWritten: (v) => `zuletzt geschrieben: ${value(v)}, seit dem Start nicht mehr`,
+  outputAtDevice: (v) => `am Gerät geändert: ${value(v)}`,
   operatorEnded: (v) =>
     `„${value(v)}“ von Hand (${writer(v.by)}) wurde${before(v)} beendet durch ${ENDED_BY[v.end] ?? foreign(v.end)}`,
   writer: ({ by }) => writer(by),
@@ -372,6 +373,8 @@ export const sentences = {
   outputMoved: (v) => `${isNow(v)}; ${inGerman(v.cause)}.`,
   outputSafeState: (v) => `${isNow(v)}; der sichere Zustand wurde gesetzt.`,
   outputByAttribute: (v) => `Ein Attribut der Plattform hat geschaltet: ${isNow(v)}.`,
+  outputChangedAtDevice: (v) => `${isNow(v)}; am Gerät geändert.`,
+  outputAsSetAgain: (v) => `${isNow(v)}, wieder wie vorgegeben.`,
   outputFault: ({ output, why }) => `${named(output)} hat eine Störung: ${inGerman(why)}.`,
   outputFaultOver: (v) => `${isNow(v)}; die Störung ist vorbei.`,
   checkTitle: ({ check, title }) => CHECKS[check] ?? foreign(title),
