@@ -236,6 +236,16 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
     'units of a world have a register for each output: test/field-cases/modbus.test.ts',
   ],
   ['actuators[](modbus-write).writeFunction', 'as bit'],
+  ...['registers[].address', 'registers[].type', 'registers[].scale', 'registers[].offset', 'registers[].value'].map(
+    (word) => [`actuators[](modbus-write).${word}`, 'as bit; test/field-cases/modbus-outputs.test.ts'] as const,
+  ),
+  ['actuators[](modbus-write).inOneWrite', 'as registers'],
+  ['actuators[](modbus-write).map.*', 'as registers'],
+  [
+    'actuators[](modbus-write).repeatEvery',
+    'units of a world forget nothing: test/unit/actuators/output-upkeep.test.ts and test/field-cases/modbus-outputs.test.ts',
+  ],
+  ['actuators[](modbus-write).maxPulse', 'people of a world ask for short pulses: test/field-cases/modbus-outputs.test.ts'],
   ['sensors[](modbus).model', 'its registers are read before a world begins: test/unit/config/models.test.ts'],
   ['sensors[](modbus).only', 'as model'],
   ['rules[].enabled', 'a rule that is off does nothing'],
