@@ -1,5 +1,7 @@
 /** Words for codes without a message beside them in the sources, as it is made elsewhere, and for those with too many of them. */
 export const ERROR_WORDS: Readonly<Record<string, string>> = {
+  'actuators/half-written':
+    'The command writes several registers, and some of them alone were written. The message says which, and why.',
   'actuators/min-off': 'The output is to stay off for its `minOff`. The message says how long that takes.',
   'actuators/min-on': 'The output is to stay on for its `minOn`. The message says how long that takes.',
   'actuators/no-answer': 'The other end of the line does not answer as it is to.',

@@ -31,6 +31,11 @@ const OPTION_WORDS: Readonly<Record<string, string>> = {
   gate: 'how long edges are listened to for a reading',
   address: 'address on the I2C bus',
   'modbus-write.address': 'address of the register or coil, from 0, as on the wire; not 40001',
+  'modbus-write.registers[].address': 'address of the register, from 0, as on the wire',
+  'modbus-write.registers[].scale': 'value = register × scale + offset',
+  'modbus-write.registers[].offset': 'see `scale`',
+  'modbus-write.registers[].value':
+    '`"{value}"` for the value of the command, or a number that is the same each time, such as a mode',
   oversampling: 'how many measurements are averaged for a value',
   temperature: 'for the temperature',
   pressure: 'for the pressure',

@@ -245,7 +245,10 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
     'actuators[](modbus-write).repeatEvery',
     'units of a world forget nothing: test/unit/actuators/output-upkeep.test.ts and test/field-cases/modbus-outputs.test.ts',
   ],
-  ['actuators[](modbus-write).maxPulse', 'people of a world ask for short pulses: test/field-cases/modbus-outputs.test.ts'],
+  [
+    'actuators[](modbus-write).maxPulse',
+    'people of a world ask for short pulses: test/field-cases/modbus-outputs.test.ts',
+  ],
   ['sensors[](modbus).model', 'its registers are read before a world begins: test/unit/config/models.test.ts'],
   ['sensors[](modbus).only', 'as model'],
   ['rules[].enabled', 'a rule that is off does nothing'],

@@ -64,8 +64,8 @@ const schema = actuatorSection('modbus-write', {
         everyMs: every.amount,
       })),
     ])
-    .default(true)
-    .meta({ expected: 'true, false, or a duration such as 30s, from 1s to 1d' }),
+    .meta({ expected: 'true, false, or a duration such as 30s, from 1s to 1d' })
+    .default(true),
   /** Writes what is in force again every so often, for units that forget a set point. */
   repeatEvery: duration({ min: '1s', max: '1h' }).optional(),
   /** The longest pulse anyone may ask for, of a coil or a bit. Default: 1m. */

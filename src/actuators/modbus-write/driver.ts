@@ -114,7 +114,13 @@ function rowWriter(config: ModbusWriteConfig, link: ModbusLink): WriteRow {
 /** Makes the fault of a command that has ended between two registers. A write without an answer stays one. */
 function halfWritten(written: readonly number[], failed: number, cause: unknown): unknown {
   if (!(cause instanceof AgentError)) return cause;
-  const code = cause.code === 'hardware/outcome-unknown' ? cause.code : 'actuators/half-written';
-  const message = `register ${written.join(', ')} was written and register ${failed} was not: ${cause.message}`;
-  return new AgentError(code, message, { recovery: cause.recovery, cause });
+  const { recovery, message } = cause;
+  const [done, last] = [written.join(', '), String(failed)];
+  if (cause.code === 'hardware/outcome-unknown')
+    return new AgentError(cause.code, `register ${done} was written, register ${last} perhaps: ${message}`, {
+      recovery,
+      cause,
+    });
+  const words = `register ${done} was written and register ${last} was not: ${message}`;
+  return new AgentError('actuators/half-written', words, { recovery, cause });
 }
