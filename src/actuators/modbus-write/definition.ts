@@ -65,7 +65,7 @@ const schema = actuatorSection('modbus-write', {
       })),
     ])
     .meta({ expected: 'true, false, or a duration such as 30s, from 1s to 1d' })
-    .default(true),
+    .prefault(true),
   /** Writes what is in force again every so often, for units that forget a set point. */
   repeatEvery: duration({ min: '1s', max: '1h' }).optional(),
   /** The longest pulse anyone may ask for, of a coil or a bit. Default: 1m. */
