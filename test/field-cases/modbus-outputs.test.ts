@@ -276,6 +276,14 @@ describe.each([
   });
 });
 
+it('map: a name that reads as a switch is taken from a configuration and from a command', async () => {
+  await open('rtu', { address: 1_161, map: { 1: 'off', 2: 'manual' }, safe: { start: 'off' } });
+  await vi.waitFor(() => expect(unit.writes).toEqual([[6, 1_161, 1]]));
+  await set('manual');
+  expect(await set(false)).toMatchObject({ value: 'off' });
+  expect(unit.writes.at(-1)).toEqual([6, 1_161, 1]);
+});
+
 describe.each([
   {
     maker: 'Solis, force charge before its power in steps of 10 W',

@@ -12,10 +12,16 @@ const PHONE = { width: 320, height: 640 };
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page promises'), () => {
   const browser = browserOfSuite();
   let bench: StatusBench;
+  let asked: unknown[];
 
   async function enter(): Promise<WatchedPage> {
     const state = { name: 'pump', value: true, desired: true };
-    bench = await StatusBench.open({ pin: PIN }, undefined, { operations: new Map(), ask: async () => state });
+    asked = [];
+    const ask = async (...question: readonly unknown[]): Promise<typeof state> => {
+      asked.push(question.slice(0, 2));
+      return state;
+    };
+    bench = await StatusBench.open({ pin: PIN }, undefined, { operations: new Map(), ask });
     browser.closeLater(() => bench.stop());
     const limits = { maxPulseMs: 60_000 } as never;
     bench.facts = {
@@ -24,6 +30,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
       outputs: {
         pump: { valueType: 'boolean', limits, operatorUntil: 'ruleChange', interlocks: [] },
         fan: { valueType: 'number', limits, operatorUntil: 'ruleChange', interlocks: [] },
+        heating: {
+          valueType: 'string',
+          texts: ['eco', 'comfort'],
+          limits,
+          operatorUntil: 'ruleChange',
+          interlocks: [],
+        },
       },
     };
     bench.view = (nowMs, wallMs) => ({
@@ -38,6 +51,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
           slots: [{ slot: 'operator', value: true, by: 'local', sinceS: 2 }],
         },
         { name: 'fan', kind: 'pwm', value: 0, why: 'off', slots: [] },
+        { name: 'heating', kind: 'modbus-write', value: 'eco', why: 'eco', slots: [] },
       ],
     });
     const watched = await browser.open({ viewport: PHONE });
@@ -71,6 +85,17 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
     const said = await page.locator('.actuator[data-name=fan] .said').textContent();
     const isMarked = await page.evaluate('!document.querySelector(".actuator[data-name=fan] input").checkValidity()');
     expect([said, isMarked]).not.toEqual(['', false]);
+  });
+
+  it('offers the names of a mode, and sends the one that is chosen', async () => {
+    const { page } = await enter();
+    const tile = page.locator('.actuator[data-name=heating]');
+    await tile.locator('summary').click();
+    await tile.getByLabel('Value').selectOption('comfort');
+    await tile.getByRole('button', { name: 'Set' }).click();
+    await expect
+      .poll(() => asked, SOON)
+      .toContainEqual(['setActuator', expect.objectContaining({ name: 'heating', value: 'comfort' })]);
   });
 
   it('fits 320 px with an alarm that has a long name', async () => {

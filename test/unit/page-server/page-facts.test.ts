@@ -118,6 +118,15 @@ it.each([
     { connection: { transport: 'tcp', host: 'plc', port: 502 }, unitId: 1, table: 'coil', address: 9 },
     'plc:502, unit 1, coil register 9',
   ],
+  [
+    {
+      connection: { transport: 'tcp', host: 'plc', port: 502 },
+      unitId: 1,
+      table: 'holding',
+      registers: [{ address: 9 }, { address: 12 }],
+    },
+    'plc:502, unit 1, holding register 9, 12',
+  ],
   [{ program: '/usr/bin/read' }, '/usr/bin/read'],
   [{ kind: 'host' }, undefined],
 ])('tells the place of %j', (fields, words) => {
