@@ -91,8 +91,8 @@ export class HardwareWrites {
     this.#told = claim.value;
     record.took(claim);
     late.taken(claim.value);
-    if (late.fault !== undefined) record.lose(late.fault);
-    if (this.doubts(claim.value)) record.lose(`did not move when it was set to ${inWords(claim.value)}`);
+    if (late.fault !== undefined) record.doubt(late.fault);
+    if (this.doubts(claim.value)) record.doubt(`did not move when it was set to ${inWords(claim.value)}`);
   }
 
   #tell(attempt: Attempt, signal: AbortSignal): Promise<void> {

@@ -194,7 +194,7 @@ export class PinRecord {
   /** It is as somebody wants it: a pulse that it is in has no end any more. */
   keep(value: ActuatorValue, by: Writer, options: { readonly repeats?: boolean } = {}): void {
     this.want(value, by, options);
-    this.#hasHad ||= this.#value === value;
+    this.#hasHad = this.#value === value && this.#begun.size === 0;
     this.#isLeftInPulse = false;
     this.#setPulse(undefined);
     this.#judge();
@@ -243,7 +243,8 @@ export class PinRecord {
   learn(value: ActuatorValue, fault?: string): void {
     this.#value = value;
     this.#fault = fault;
-    if (value === this.#wanted?.value) this.#hasHad = true;
+    // An older write that is with the hardware yet may come after it.
+    if (value === this.#wanted?.value) this.#hasHad = this.#begun.size === 0;
     else if (fault !== undefined) this.#hasHad = false;
     if (isSettled(this.state)) this.#isLeftInPulse = false;
     this.#judge();
@@ -255,6 +256,12 @@ export class PinRecord {
     this.#value = undefined;
     this.#fault = fault;
     this.#judge();
+  }
+
+  /** It has taken what is wanted, and may show something else all the same. */
+  doubt(fault: string): void {
+    this.#hasHad = false;
+    this.lose(fault);
   }
 
   /** It has taken what is wanted, and has not done it. */

@@ -70,18 +70,21 @@ describe.each([{ readBack: true }, { readBack: false }])('an output behind a gat
     expect([await newer, gateway.arrived, bench.control.state('out').value]).toEqual(['moved', [30, 40], 40]);
   });
 
-  it('goes off at once, and off again when the older write arrives after it', async () => {
-    const gateway = await open(false, { readBack });
-    gateway.holdMs = 5_000;
-    expect(await setWithin(100, true)).toBe(UNKNOWN);
-    expect(await setWithin(100, false)).toBe(UNKNOWN);
-    expect(gateway.arrived).toEqual([false]);
-    await bench.clock.advance(8_000);
-    expect([gateway.arrived, gateway.shown]).toEqual([[false, true, false], false]);
-    await bench.clock.advance(STOOD_MS);
-    expect(bench.control.state('out')).toMatchObject({ value: false, fault: undefined });
-    expect(bench.alarms.at(-1)).toEqual(['out', undefined]);
-  });
+  it.each([{}, { repeatEveryMs: 60_000 }, { readEveryMs: 60_000 }])(
+    'goes off at once, and off again when the older write arrives after it (%j)',
+    async (upkeep) => {
+      const gateway = await open(false, { readBack, ...upkeep });
+      gateway.holdMs = 5_000;
+      expect(await setWithin(100, true)).toBe(UNKNOWN);
+      expect(await setWithin(100, false)).toBe(UNKNOWN);
+      expect(gateway.arrived).toEqual([false]);
+      await bench.clock.advance(8_000);
+      expect([gateway.arrived, gateway.shown]).toEqual([[false, true, false], false]);
+      await bench.clock.advance(STOOD_MS);
+      expect(bench.control.state('out')).toMatchObject({ value: false, fault: undefined });
+      expect(bench.alarms.at(-1)).toEqual(['out', undefined]);
+    },
+  );
 
   it('stays unknown where reading is refused, says so, and takes newer writes after a bound', async () => {
     const gateway = await open(20, { readBack });

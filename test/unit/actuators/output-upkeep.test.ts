@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import type { RuleWords } from '../../../src/actuators/priority-slots.ts';
-import { ActuatorBench } from '../../support/actuator-bench.ts';
+import { ActuatorBench, SlowActuator } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 
 const never = new AbortController().signal;
@@ -128,6 +128,9 @@ describe('what is in force', () => {
     await bench.open(setPoint());
     await setFor(0);
     let tries = 0;
+    bench.fake('out').read = async () => {
+      throw new Error('no answer');
+    };
     bench.fake('out').beforeWrite = () => {
       tries += 1;
       throw new Error('no answer');
@@ -135,6 +138,20 @@ describe('what is in force', () => {
     await bench.clock.advance(4 * EVERY_MS + 1_000);
     expect([tries, bench.alarms]).toEqual([4, []]);
   });
+});
+
+it('off that an older write comes after is written again at once, also where it is repeated', async () => {
+  const slow = new SlowActuator(bench.clock, { takesMs: (value) => (value === true ? 20_000 : 10) });
+  bench.drivers.out = slow;
+  await bench.open(coil({ repeatEveryMs: 3_600_000 }));
+  const on = bench.set('out', true);
+  await bench.clock.advance(1_000);
+  expect(await on).toBe('actuators/deadline-passed');
+  const off = bench.set('out', false);
+  await bench.clock.advance(1_000);
+  expect([await off, slow.shown]).toEqual(['moved', false]);
+  await bench.clock.advance(19_000);
+  expect([slow.told, slow.shown]).toEqual([[true, false, false], false]);
 });
 
 describe('after a start', () => {
