@@ -1,5 +1,5 @@
 /**
- * What an output needs while nobody moves it: hardware that people change is asked every so often, and hardware that forgets is written again.
+ * Upkeep of an output while nobody moves it: hardware that people change is asked every so often, and hardware that forgets is written again.
  *
  *   readEvery   since the last question ─► refresh
  *   repeatEvery since the last write    ─► what is in force, past the gates, as no switch

@@ -96,7 +96,7 @@ function rowWriter(config: ModbusWriteConfig, link: ModbusLink): WriteRow {
       await to(link, value, 16).writeRegisters(unitId, registers[0]?.address ?? 0, words, signal);
     };
   return async (value, wordsOf, signal) => {
-    // What cannot be encoded is found before anything is written.
+    // Values that cannot be encoded are found before anything is written.
     const row = registers.map((register) => ({ address: register.address, words: wordsOf(register) }));
     const written: number[] = [];
     for (const { address, words } of row) {

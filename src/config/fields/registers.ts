@@ -58,15 +58,26 @@ export function meantAddress({
   return meant >= 0 && meant < COUNTED ? meant : undefined;
 }
 
-/** Warns of an address that is most likely a manual's number; units that have their registers there are many from 40069 on. */
+/**
+ * Warns of addresses that are most likely a manual's numbers. Units that have their registers there are many from 40069 on, and others begin at 30000,
+ * which is no number of a manual.
+ */
 export function numberFaults(
-  register: { readonly table: string; readonly address: number },
-  path: ConfigPath,
+  registers: readonly {
+    readonly register: { readonly table: string; readonly address: number };
+    readonly at: ConfigPath;
+  }[],
 ): Finding[] {
-  const meant = meantAddress(register);
-  if (meant === undefined || meant >= FIRST_NUMBERS) return [];
-  const problem = 'looks like a number of a manual, which counts from 1 and begins with the table:';
-  return [finding([...path, 'address'], problem, `the address on the wire, ${meant}`, { warning: true })];
+  return registers.flatMap(({ register, at }) => {
+    const meant = meantAddress(register) ?? FIRST_NUMBERS;
+    const first = COUNTED_FROM[register.table] ?? 0;
+    const isOnTheWire = registers.some(
+      ({ register: { table, address } }) => table === register.table && address === first - 1,
+    );
+    if (meant >= FIRST_NUMBERS || isOnTheWire) return [];
+    const problem = 'looks like a number of a manual, which counts from 1 and begins with the table:';
+    return [finding([...at, 'address'], problem, `the address on the wire, ${meant}`, { warning: true })];
+  });
 }
 
 /** Addresses that a value takes, from its own on. */

@@ -75,7 +75,7 @@ export const modbus = defineSensor({
       ...emptyFaults(config, path),
       ...all.flatMap(({ register, at }) => meaningFaults(register, at)),
       ...all.flatMap(({ register, at }) => typeFaults(register, at)),
-      ...all.flatMap(({ register, at }) => numberFaults(register, at)),
+      ...(config.model === undefined ? numberFaults(all) : []),
       ...all.flatMap(({ register, at }) => factorFaults(register, config.registers, at)),
     ];
   },

@@ -9,7 +9,7 @@ type Cause = (typeof CAUSES)[number];
 
 interface Seen {
   readonly count: number;
-  /** What the last one was, in words. */
+  /** Words for the last one. */
   readonly detail: string;
 }
 
