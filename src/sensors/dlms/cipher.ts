@@ -68,7 +68,10 @@ function decipher(
   const [control = 0] = content;
   if (title.length !== TITLE_LENGTH) throw new RangeError('a system title of another length than eight bytes');
   if ((control & SUITE) !== 0 || (control & COMPRESSED) !== 0)
-    throw sensorFault('bad-reading', `the meter encrypts in a way that is not known here (security control ${control})`);
+    throw sensorFault(
+      'bad-reading',
+      `the meter encrypts in a way that is not known here (security control ${control})`,
+    );
   const isAuthenticated = (control & AUTHENTICATED) !== 0;
   const isEncrypted = (control & ENCRYPTED) !== 0;
   const end = content.length - (isAuthenticated ? TAG_LENGTH : 0);
@@ -76,7 +79,8 @@ function decipher(
   const body = content.subarray(HEADER_LENGTH, end);
   const isProved = isAuthenticated && authenticationKey !== undefined;
   if (!isEncrypted && !isProved) return { plain: body, isProved: false };
-  if (key === undefined) throw sensorFault('wrong-key', 'the meter encrypts its messages, and there is no key (option key)');
+  if (key === undefined)
+    throw sensorFault('wrong-key', 'the meter encrypts its messages, and there is no key (option key)');
   const cipher = createDecipheriv('aes-128-gcm', key, Buffer.concat([title, content.subarray(1, HEADER_LENGTH)]), {
     authTagLength: TAG_LENGTH,
   });

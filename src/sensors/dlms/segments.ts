@@ -7,6 +7,9 @@ import type { Segment } from './frames.ts';
 /** Lists of all phases have some 600 bytes. */
 export const MAX_MESSAGE_BYTES = 8_192;
 const BLOCK_TRANSFER = 0xe0;
+/** First bytes of messages: plain (notifications, responses), ciphered, and blocks. The rest of a message whose beginning was not heard has another. */
+const isMessage = ([tag = 0]: Uint8Array): boolean =>
+  [0x0f, 0xc2, 0xc4, 0xdb, 0xdc, BLOCK_TRANSFER].includes(tag) || (tag >= 0xc8 && tag <= 0xd6);
 const LAST_BLOCK = 0x80;
 
 export class MessageJoiner {
@@ -20,7 +23,7 @@ export class MessageJoiner {
 
   addSegment({ content, number, isLast }: Segment): void {
     const whole = this.#segments.add(content, { number: number ?? this.#segments.next, isLast });
-    if (whole === undefined) return;
+    if (whole === undefined || !isMessage(whole)) return;
     if (whole[0] !== BLOCK_TRANSFER) {
       this.#onMessage(whole);
       return;
@@ -28,9 +31,9 @@ export class MessageJoiner {
     const [, control = 0] = whole;
     const { length, at } = lengthAt(whole, 6);
     if (at + length !== whole.length) return;
-    const number = Buffer.from(whole).readUInt16BE(2) - 1;
-    const message = this.#blocks.add(whole.subarray(at), { number, isLast: (control & LAST_BLOCK) !== 0 });
-    if (message !== undefined) this.#onMessage(message);
+    const block = { number: Buffer.from(whole).readUInt16BE(2) - 1, isLast: (control & LAST_BLOCK) !== 0 };
+    const message = this.#blocks.add(whole.subarray(at), block);
+    if (message !== undefined && isMessage(message)) this.#onMessage(message);
   }
 
   reset(): void {
