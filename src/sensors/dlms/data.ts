@@ -25,9 +25,9 @@ export type DataType =
 
 export interface Datum {
   readonly type: DataType;
-  /** Of structures and arrays. */
+  /** Members of structures and arrays. */
   readonly items: readonly Datum[];
-  /** Of octets and texts. */
+  /** Content of octets and texts. */
   readonly bytes: Uint8Array;
   readonly number: number | bigint | undefined;
 }

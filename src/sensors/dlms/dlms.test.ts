@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench } from '../../../test/support/board-bench.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
+import { systemFiles } from '../../host/files.ts';
 import type { Outcome } from '../kind/outcome.ts';
 import type { Keys } from './cipher.ts';
 import { dataOf } from './data.ts';
@@ -29,7 +30,7 @@ const telegrams = (await readFile(join(FIXTURES, 'telegrams.jsonl'), 'utf8'))
 const values: Readonly<Record<string, Readonly<Record<string, number>>>> = JSON.parse(
   await readFile(join(FIXTURES, 'values.json'), 'utf8'),
 );
-const lists = await readLists();
+const lists = await readLists(systemFiles);
 
 /** Published test keys (DLMS Green Book, examples). */
 const KEY = '000102030405060708090A0B0C0D0E0F';

@@ -20,11 +20,11 @@ import { descriptionOf, outcomesOf } from './values.ts';
 
 export async function open(
   config: DlmsConfig,
-  { ports, clock, log }: SensorDeps,
+  { ports, clock, files, log }: SensorDeps,
   signal: AbortSignal,
 ): Promise<Sensor> {
   const { name } = config;
-  const lists = await readLists();
+  const lists = await readLists(files);
   const keys = keysOf(config);
   const port = await ports.serial.open(config, signal);
   /** By key, what came since the last read. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { messageOf } from '../../errors/agent-error.ts';
-import { systemFiles } from '../../host/files.ts';
+import type { Files } from '../../host/files.ts';
 import { shippedFiles } from '../../host/model-files.ts';
 import { readWhole } from '../../host/whole-file.ts';
 import { CODES_OF } from './definition.ts';
@@ -36,12 +36,12 @@ export interface MeterList extends Omit<z.infer<typeof meterList>, 'shapes'> {
 }
 
 /** Reads the lists of the release. */
-export async function readLists(): Promise<readonly MeterList[]> {
+export async function readLists(files: Files): Promise<readonly MeterList[]> {
   const { parse } = await import('yaml');
-  const files = await shippedFiles('lists');
+  const found = await shippedFiles('lists');
   return Promise.all(
-    files.map(async ({ name, path }) => {
-      const content = await readWhole(systemFiles, path, { follow: true });
+    found.map(async ({ name, path }) => {
+      const content = await readWhole(files, path, { follow: true });
       try {
         return listOf(parse(content?.toString() ?? ''));
       } catch (error) {

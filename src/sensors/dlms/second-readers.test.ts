@@ -1,7 +1,8 @@
-/** What second readers found in the same telegrams (test/second-readers), beside what is read here. Each difference has its reason. */
+/** Answers of second readers to the same telegrams (test/second-readers), beside those of this driver. Each difference has its reason. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { systemFiles } from '../../host/files.ts';
 import { plainOf } from './cipher.ts';
 import { type Datum, dataOf } from './data.ts';
 import { readingsOf } from './driver.ts';
@@ -17,15 +18,15 @@ interface Answers {
 
 const FIXTURES = join(import.meta.dirname, '../../../test/fixtures/meters/dlms');
 const textOf = (name: string): Promise<string> => readFile(join(FIXTURES, name), 'utf8');
-const answers: Readonly<Record<string, Answers>> = JSON.parse(await textOf('second-readers.json'));
-const telegrams = new Map(
+const answers = JSON.parse(await textOf('second-readers.json')) as Readonly<Record<string, Answers>>;
+const telegrams: ReadonlyMap<string, Buffer> = new Map(
   (await textOf('telegrams.jsonl'))
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-    .map((one) => [`${one.country} ${one.maker} ${one.list}`, Buffer.from(one.telegram, 'hex')] as const),
+    .map((one) => [`${one.country} ${one.maker} ${one.list}` as string, Buffer.from(one.telegram, 'hex')] as const),
 );
-const lists = await readLists();
+const lists = await readLists(systemFiles);
 const KEYS = {
   key: Buffer.from('000102030405060708090A0B0C0D0E0F', 'hex'),
   authenticationKey: Buffer.from('D0D1D2D3D4D5D6D7D8D9DADBDCDDDEDF', 'hex'),
@@ -93,7 +94,7 @@ it.each(Object.entries(answers))('amshan reads the same values in %s, or is know
   if (!isRead) return;
   const wanted = Object.entries(amshan).flatMap(([theirs, value]) => {
     if (NO_KEY.test(theirs)) return [];
-    const [key = theirs, factor = 1] = NAMES[theirs] ?? [];
+    const [key = theirs, factor = 1] = NAMES[theirs] ?? [theirs, 1];
     return [[key, expect.closeTo(Number(value) * factor, 6)] as const];
   });
   const read = readingsOf(messageOf(name), KEYS, lists).map((one) => [one.key, 'value' in one && one.value]);

@@ -52,7 +52,7 @@ export function outcomesOf(data: Datum, lists: readonly MeterList[]): readonly O
   return told.length === 0 ? undefined : told;
 }
 
-/** What tells an unknown list from others: its size and its texts that are no numbers of a meter. */
+/** Size and first types of a list, which tell it from others and are no numbers of a meter. */
 export function descriptionOf(data: Datum): string {
   return `${data.items.length} items: ${data.items
     .slice(0, 8)
