@@ -93,17 +93,15 @@ const FACTORS: Readonly<Record<string, number>> = { kW: 1_000, Wh: 0.001 };
 /** Values of channels, whose type it tells elsewhere. */
 const CHANNEL = /^(MBUS|HOURLY_GAS)_METER_READING_\d$/;
 /** Quantities that the preset leaves out. */
-const LEFT_OUT = /REACTIVE|ACTIVE_POWER_L\d|THRE?SHOLD/;
+const LEFT_OUT = /REACTIVE|ACTIVE_POWER_L\d|THRESHOLD|TRESHOLD/;
 
 /** Values of channels, and differences to dsmr_parser 1.11.2, each with its reason. */
 const BESIDE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'BE Sagemcom gas at 24.2.3': { gas: 29.553 },
   'BE Sagemcom gas at 24.2.3, water at 24.2.1': { gas: 1.326, water: 0.302 },
   'NL Kaifa DSMR 4.2': { gas: 981.443 },
-  // The time of the heat meter stands still, which dsmr_parser leaves to its user; and its Belgian telegrams have no total.
+  // The time of the heat meter stands still, which dsmr_parser leaves to its user.
   'BE any two water meters, and heat that stands still': {
-    energyImportT1: undefined,
-    energyImport: 12.755,
     water1: 0.302,
     water2: 100.302,
     heat: 'sensors/meter-silent',

@@ -60,8 +60,8 @@ const CLOCK = '^0-0:1\\.0\\.0\\((?<time>[0-9]+[SW]?)\\)';
 
 it.each([
   ['200512134558S', { gas: 5.5 }],
-  ['200513154559S', { gas: 5.5 }],
-  ['200513154601S', { gas: 'sensors/meter-silent' }],
+  ['200513154558S', { gas: 5.5 }],
+  ['200513154559S', { gas: 'sensors/meter-silent' }],
   ['201025134558W', { gas: 'sensors/meter-silent' }],
   ['200512124558W', { gas: 5.5 }],
   ['nonsense', { gas: 5.5 }],
