@@ -1,5 +1,5 @@
 /**
- * Plain messages of ciphered ones (IEC 62056-5-3, security suite 0: AES-128 in Galois counter mode):
+ * Plain messages of ciphered ones (IEC 62056-5-3, security suites 0 and 1: AES-128 in Galois counter mode):
  *
  *   DB  length  system title  length  control  frame counter (4)  ciphered  tag (12, of an authenticated one)     general-glo-ciphering
  *   C8 … D6  length  control  frame counter (4)  ciphered  tag                                                     glo-…, without a title
@@ -17,6 +17,8 @@ const TITLE_LENGTH = 8;
 const HEADER_LENGTH = 5;
 const TAG_LENGTH = 12;
 const SUITE = 0x0f;
+/** Suite 2 has keys of 256 bits. */
+const MAX_SUITE = 1;
 const AUTHENTICATED = 0x10;
 const ENCRYPTED = 0x20;
 const COMPRESSED = 0x80;
@@ -67,7 +69,7 @@ function decipher(
 ): { readonly plain: Uint8Array; readonly isProved: boolean } {
   const [control = 0] = content;
   if (title.length !== TITLE_LENGTH) throw new RangeError('a system title of another length than eight bytes');
-  if ((control & SUITE) !== 0 || (control & COMPRESSED) !== 0)
+  if ((control & SUITE) > MAX_SUITE || (control & COMPRESSED) !== 0)
     throw sensorFault(
       'bad-reading',
       `the meter encrypts in a way that is not known here (security control ${control})`,

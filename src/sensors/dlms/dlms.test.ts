@@ -136,6 +136,13 @@ describe('an encrypted message', () => {
     );
   });
 
+  it('of suite 2 is told as one that is not known', () => {
+    const [message = new Uint8Array()] = messagesIn(bytesOf('AT Kaifa MA110 on M-Bus')).found;
+    const other = Uint8Array.from(message);
+    other[13] = 0x22;
+    expect(() => readingsOf(other, KEYS, lists)).toThrow(expect.objectContaining({ code: 'sensors/bad-reading' }));
+  });
+
   it('that is authenticated is read without the authentication key', () => {
     const name = 'DK Kamstrup all phases, authenticated';
     expect(read(name, { authenticationKey: undefined })()).toEqual(values[name]);
