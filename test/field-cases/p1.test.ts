@@ -1,5 +1,5 @@
 /** P1 telegrams of several countries, as a configuration with the preset reads them from a pty, beside what dsmr_parser reads in them. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -12,6 +12,7 @@ import { createSensor } from '../../src/sensors/create-sensor.ts';
 import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
 import { until } from '../support/board-bench.ts';
 import { SMALLEST } from '../support/config-file.ts';
+import { readJsonLines, readNamedLines } from '../support/json-lines.ts';
 import { sensorDeps } from '../support/sensor-bench.ts';
 
 interface Telegram {
@@ -25,13 +26,8 @@ type Answer = Readonly<Record<string, readonly [value: number, unit: string]>>;
 
 const { signal } = new AbortController();
 const FIXTURES = join(import.meta.dirname, '../fixtures/meters/p1');
-const telegrams = (await readFile(join(FIXTURES, 'telegrams.jsonl'), 'utf8'))
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Telegram);
-const answers = JSON.parse(await readFile(join(FIXTURES, 'second-readers.json'), 'utf8')) as Readonly<
-  Record<string, Answer>
->;
+const telegrams = await readJsonLines<Telegram>(join(FIXTURES, 'telegrams.jsonl'));
+const answers = await readNamedLines<Answer>(join(FIXTURES, 'second-readers.jsonl'));
 let folder: string;
 
 beforeEach(async () => {

@@ -62,5 +62,5 @@ for fixture in map(json.loads, lines):
     telegram = bytes.fromhex(fixture["telegram"])
     name = f"{fixture['country']} {fixture['maker']} {fixture['list']}"
     answers[name] = {"gurux": answer(by_gurux, telegram), "amshan": answer(by_amshan, telegram)}
-rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in answers.items()]
-(FOLDER / "second-readers.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
+rows = [json.dumps([name, row]) for name, row in answers.items()]
+(FOLDER / "second-readers.jsonl").write_text("\n".join(rows) + "\n")

@@ -32,5 +32,5 @@ for fixture in map(json.loads, (FOLDER / "telegrams.jsonl").read_text().splitlin
         answer = numbers(parser.parse(fixture["telegram"]))
     except Exception as error:  # what a reader does not read is an answer too
         answer = {"error": type(error).__name__}
-    rows.append(f"  {json.dumps(name)}: {json.dumps(answer)}")
-(FOLDER / "second-readers.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    rows.append(json.dumps([name, answer]))
+(FOLDER / "second-readers.jsonl").write_text("\n".join(rows) + "\n")

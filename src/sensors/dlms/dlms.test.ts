@@ -1,8 +1,8 @@
 /** DLMS messages that meters sent: their values, what is wrong with the others, and a meter on a pty. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench } from '../../../test/support/board-bench.ts';
+import { readJsonLines, readNamedLines } from '../../../test/support/json-lines.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { systemFiles } from '../../host/files.ts';
 import type { Outcome } from '../kind/outcome.ts';
@@ -23,13 +23,8 @@ interface Telegram {
 
 const { signal } = new AbortController();
 const FIXTURES = join(import.meta.dirname, '../../../test/fixtures/meters/dlms');
-const telegrams = (await readFile(join(FIXTURES, 'telegrams.jsonl'), 'utf8'))
-  .trim()
-  .split('\n')
-  .map((line): Telegram => JSON.parse(line));
-const values: Readonly<Record<string, Readonly<Record<string, number>>>> = JSON.parse(
-  await readFile(join(FIXTURES, 'values.json'), 'utf8'),
-);
+const telegrams = await readJsonLines<Telegram>(join(FIXTURES, 'telegrams.jsonl'));
+const values = await readNamedLines<Readonly<Record<string, number>>>(join(FIXTURES, 'values.jsonl'));
 const lists = await readLists(systemFiles);
 
 /** Published test keys (DLMS Green Book, examples). */

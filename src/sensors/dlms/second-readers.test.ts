@@ -1,7 +1,7 @@
 /** Answers of second readers to the same telegrams (test/second-readers), beside those of this driver. Each difference has its reason. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { readJsonLines, readNamedLines } from '../../../test/support/json-lines.ts';
 import { systemFiles } from '../../host/files.ts';
 import { plainOf } from './cipher.ts';
 import { type Datum, dataOf } from './data.ts';
@@ -17,14 +17,12 @@ interface Answers {
 }
 
 const FIXTURES = join(import.meta.dirname, '../../../test/fixtures/meters/dlms');
-const textOf = (name: string): Promise<string> => readFile(join(FIXTURES, name), 'utf8');
-const answers = JSON.parse(await textOf('second-readers.json')) as Readonly<Record<string, Answers>>;
+const answers = await readNamedLines<Answers>(join(FIXTURES, 'second-readers.jsonl'));
+const recorded = await readJsonLines<Readonly<Record<'country' | 'maker' | 'list' | 'telegram', string>>>(
+  join(FIXTURES, 'telegrams.jsonl'),
+);
 const telegrams: ReadonlyMap<string, Buffer> = new Map(
-  (await textOf('telegrams.jsonl'))
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-    .map((one) => [`${one.country} ${one.maker} ${one.list}` as string, Buffer.from(one.telegram, 'hex')] as const),
+  recorded.map((one) => [`${one.country} ${one.maker} ${one.list}`, Buffer.from(one.telegram, 'hex')]),
 );
 const lists = await readLists(systemFiles);
 const KEYS = {
