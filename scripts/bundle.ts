@@ -9,6 +9,7 @@
  *   src/pages, uPlot ───────► pages/, which browsers get
  *   src/sensors/modbus/models ► models/, which configurations name
  *   src/sensors/serial-line/presets ► presets/, the same
+ *   src/sensors/dlms/lists ► lists/, the same
  */
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
@@ -93,6 +94,7 @@ export async function buildBundle(
   await copyPages(join(target, 'pages'));
   await cp(join(ROOT, 'src/sensors/modbus/models'), join(target, 'models'), { recursive: true });
   await cp(join(ROOT, 'src/sensors/serial-line/presets'), join(target, 'presets'), { recursive: true });
+  await cp(join(ROOT, 'src/sensors/dlms/lists'), join(target, 'lists'), { recursive: true });
   await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(

@@ -11,7 +11,11 @@ export interface ModelFile {
 }
 
 /** In a bundle they lie beside the main file; in a checkout with the sources. */
-const IN_SOURCES = { models: '../sensors/modbus/models', presets: '../sensors/serial-line/presets' } as const;
+const IN_SOURCES = {
+  models: '../sensors/modbus/models',
+  presets: '../sensors/serial-line/presets',
+  lists: '../sensors/dlms/lists',
+} as const;
 /** Names of the folders beside a configuration in which a person's own files are. */
 export const MODEL_FOLDERS = ['models', 'presets'] as const;
 const IS_BUNDLE = process.env.TURNSTONE_VERSION !== undefined;
@@ -24,8 +28,12 @@ export async function modelFiles(
   configFile: string,
   folder: keyof typeof IN_SOURCES = 'models',
 ): Promise<readonly ModelFile[]> {
-  const shipped = join(import.meta.dirname, IS_BUNDLE ? folder : IN_SOURCES[folder]);
-  return [...(await filesIn(join(dirname(configFile), folder), true)), ...(await filesIn(shipped, false))];
+  return [...(await filesIn(join(dirname(configFile), folder), true)), ...(await shippedFiles(folder))];
+}
+
+/** Those of the release alone. */
+export function shippedFiles(folder: keyof typeof IN_SOURCES): Promise<readonly ModelFile[]> {
+  return filesIn(join(import.meta.dirname, IS_BUNDLE ? folder : IN_SOURCES[folder]), false);
 }
 
 async function filesIn(folder: string, isOwn: boolean): Promise<readonly ModelFile[]> {

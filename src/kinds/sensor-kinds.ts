@@ -6,6 +6,7 @@ import { bme280 } from '../sensors/bme280/definition.ts';
 import { bmp280 } from '../sensors/bmp280/definition.ts';
 import { command } from '../sensors/command/definition.ts';
 import { derived } from '../sensors/derived/definition.ts';
+import { dlms } from '../sensors/dlms/definition.ts';
 import { ds18b20 } from '../sensors/ds18b20/definition.ts';
 import { gpioCounter } from '../sensors/gpio-counter/definition.ts';
 import { gpioFrequency } from '../sensors/gpio-frequency/definition.ts';
@@ -45,6 +46,7 @@ export const SENSOR_KINDS = [
   serialLine,
   nmea,
   sml,
+  dlms,
   mbus,
   modbus,
   sunspec,

@@ -83,6 +83,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'serial-line',
   'nmea',
   'sml',
+  'dlms',
   'mbus',
   'modbus',
   'sunspec',

@@ -287,6 +287,8 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['firmware.confirm', 'as firmware.title'],
   ['sensors[](serial-line).channels.type', 'meters behind a P1 port; test/field-cases/presets.test.ts'],
   ['sensors[](serial-line).channels.value', 'as channels.type'],
+  ['sensors[](serial-line).channels.clock', 'as channels.type, and test/unit/sensors/channel-values.test.ts'],
+  ['sensors[](serial-line).channels.staleAfter', 'as channels.clock'],
   ['sensors[].keys.*.asText.prefix', 'texts of digits; test/field-cases/texts.test.ts'],
   ['sensors[](serial-line).variant', 'words of a preset; test/unit/config/presets.test.ts'],
   ['sensors[](serial-line).channels.keys.*', 'as channels.type'],
@@ -319,4 +321,4 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
  * holds for every chip that a scan knows and no world has.
  */
 export const KINDS_NOT_IN_WORLDS: readonly string[] =
-  'command gpio-frequency host i2c-register mbus module pwm serial-write sml sunspec'.split(' ');
+  'command dlms gpio-frequency host i2c-register mbus module pwm serial-write sml sunspec'.split(' ');

@@ -1,5 +1,6 @@
 /** Puts the options of named presets below those of a configuration's serial sensors, before it is parsed. */
 import { type ModelFile, modelFiles } from '../../host/model-files.ts';
+import { CHANNEL_NUMBER } from '../fields/channels.ts';
 import type { PathFault } from '../fields/config-fault.ts';
 import { didYouMean, oneOf } from '../fields/did-you-mean.ts';
 import { type Brought, toldOfFile } from './brought-options.ts';
@@ -44,7 +45,7 @@ export async function withPresets(root: Mapping, configFile: string): Promise<Wi
     sensors.push(
       options === undefined
         ? sensor
-        : { ...withoutRequest(options, sensor), ...sensor, ...wordsByKey(options, sensor) },
+        : { ...withoutRequest(options, sensor), ...sensor, ...wordsByKey(withoutOtherKeys(options, sensor), sensor) },
     );
   }
   return { root: { ...root, sensors }, faults, ofFile: (fault) => toldOfFile(fault, brought) };
@@ -66,6 +67,16 @@ function optionsOf({ sensor, variants }: PresetOptions, variant: unknown): Mappi
 function withoutRequest(options: Mapping, sensor: Mapping): Mapping {
   const { request, requestHex, ...others } = options;
   return REQUESTS.some((option) => sensor[option] !== undefined) ? others : options;
+}
+
+/** Options without the words of keys that a pattern of the sensor's own does not give; those of channels stay. */
+function withoutOtherKeys(options: Mapping, sensor: Mapping): Mapping {
+  const { pattern, channels = options.channels } = sensor;
+  if (typeof pattern !== 'string' || !isMapping(options.keys)) return options;
+  const ofTypes = isMapping(channels) && isMapping(channels.keys) ? Object.values(channels.keys) : [];
+  const isGiven = (key: string): boolean =>
+    pattern.includes(`(?<${key}>`) || ofTypes.includes(key) || ofTypes.includes(key.replace(CHANNEL_NUMBER, ''));
+  return { ...options, keys: Object.fromEntries(Object.entries(options.keys).filter(([key]) => isGiven(key))) };
 }
 
 function wordsByKey(options: Mapping, sensor: Mapping): Mapping {

@@ -138,6 +138,24 @@ it('merges the sensor’s own words of a key with those of its preset, word by w
   expect((await read('preset: dsmr, keys: 5')).faults).toMatchObject([{ path: 'sensors[0].keys' }]);
 });
 
+it.each([
+  ["'^1-0:1\\.8\\.0\\((?<energyImport>[0-9.]+)'", ['energyImport', 'gas', 'water']],
+  ["'^1-0:96\\.7\\.9\\((?<failures>[0-9]+)', keys: { failures: { min: 0 } }", ['failures', 'gas', 'water']],
+])(
+  'a pattern of the sensor’s own (%s) stands in place of its preset’s, with the words of its keys',
+  async (own, keys) => {
+    const { config, faults } = await read(`preset: dsmr, pattern: ${own}`);
+    expect(faults).toEqual([]);
+    const [meter] = config?.sensors ?? [];
+    expect(Object.keys(meter?.keys ?? {}).sort()).toEqual(keys);
+  },
+);
+
+it('tells a word for a key that the sensor’s own pattern does not give at its place', async () => {
+  const { faults } = await read("preset: dsmr, pattern: '^(?<level>[0-9]+)', keys: { powerImport: { scale: 1 } }");
+  expect(faults.map(({ path }) => path)).toEqual(['sensors[0].keys.powerImport']);
+});
+
 it('asks by the sensor’s own request, in either spelling, in place of its preset’s', async () => {
   const { config, faults } = await read('preset: mh-z19, request: "\\xFF\\x01\\x86"');
   expect(faults).toEqual([]);
@@ -161,8 +179,8 @@ it('reads a device in the variant that the sensor names, and tells which there a
   expect((await read('preset: tank, variant: flad')).faults).toMatchObject([
     { path: 'sensors[0].variant', value: '"flad"', hint: 'did you mean "flat"?' },
   ]);
-  expect((await read('preset: dsmr, variant: flat')).faults).toMatchObject([
-    { path: 'sensors[0].variant', problem: 'dsmr has no variants:' },
+  expect((await read('preset: sds011, variant: flat')).faults).toMatchObject([
+    { path: 'sensors[0].variant', problem: 'sds011 has no variants:' },
   ]);
   const { warnings, faults } = await read('format: json, variant: flat');
   expect([...faults, ...warnings]).toMatchObject([{ path: 'sensors[0].variant' }]);

@@ -1,0 +1,88 @@
+/**
+ * Messages of their pieces: segments of the link layer, and blocks of a general block transfer (IEC 62056-5-3). A piece that is missing costs
+ * its message alone.
+ */
+import type { Segment } from './frames.ts';
+
+/** Lists of all phases have some 600 bytes. */
+export const MAX_MESSAGE_BYTES = 8_192;
+const BLOCK_TRANSFER = 0xe0;
+/** First bytes of messages: plain (notifications, responses), ciphered, and blocks. The rest of a message whose beginning was not heard has another. */
+const isMessage = ([tag = 0]: Uint8Array): boolean =>
+  [0x0f, 0xc2, 0xc4, 0xdb, 0xdc, BLOCK_TRANSFER].includes(tag) || (tag >= 0xc8 && tag <= 0xd6);
+const LAST_BLOCK = 0x80;
+
+export class MessageJoiner {
+  readonly #onMessage: (message: Uint8Array) => void;
+  readonly #segments = new Pieces();
+  readonly #blocks = new Pieces();
+
+  constructor(onMessage: (message: Uint8Array) => void) {
+    this.#onMessage = onMessage;
+  }
+
+  addSegment({ content, number, isLast }: Segment): void {
+    const whole = this.#segments.add(content, { number: number ?? this.#segments.next, isLast });
+    if (whole === undefined || !isMessage(whole)) return;
+    if (whole[0] !== BLOCK_TRANSFER) {
+      this.#onMessage(whole);
+      return;
+    }
+    const [, control = 0] = whole;
+    const { length, at } = lengthAt(whole, 6);
+    if (at + length !== whole.length) return;
+    const block = { number: Buffer.from(whole).readUInt16BE(2) - 1, isLast: (control & LAST_BLOCK) !== 0 };
+    const message = this.#blocks.add(whole.subarray(at), block);
+    if (message !== undefined && isMessage(message)) this.#onMessage(message);
+  }
+
+  reset(): void {
+    this.#segments.reset();
+    this.#blocks.reset();
+  }
+}
+
+/** Pieces from number 0 on, in their order. */
+class Pieces {
+  #parts: Uint8Array[] = [];
+  #length = 0;
+
+  /** Number that the next piece has. */
+  get next(): number {
+    return this.#parts.length;
+  }
+
+  /** Returns the whole once its last piece has come. */
+  add(
+    content: Uint8Array,
+    { number, isLast }: { readonly number: number; readonly isLast: boolean },
+  ): Uint8Array | undefined {
+    if (number === 0) this.reset();
+    if (number !== this.next || this.#length + content.length > MAX_MESSAGE_BYTES) {
+      this.reset();
+      return undefined;
+    }
+    this.#parts.push(Uint8Array.from(content));
+    this.#length += content.length;
+    if (!isLast) return undefined;
+    const whole = Buffer.concat(this.#parts);
+    this.reset();
+    return whole;
+  }
+
+  reset(): void {
+    this.#parts = [];
+    this.#length = 0;
+  }
+}
+
+/** Length of A-XDR at a place: one byte, or the number of bytes behind 80. @throws RangeError past the end, or for more than a message. */
+export function lengthAt(bytes: Uint8Array, from: number): { readonly length: number; readonly at: number } {
+  const first = bytes[from];
+  if (first === undefined) throw new RangeError('a message that ends within a length');
+  if (first < 0x80) return { length: first, at: from + 1 };
+  const count = first & 0x7f;
+  const digits = bytes.subarray(from + 1, from + 1 + count);
+  if (count === 0 || count > 4 || digits.length < count) throw new RangeError('a length of no known form');
+  return { length: digits.reduce((all, byte) => all * 256 + byte, 0), at: from + 1 + count };
+}
