@@ -181,9 +181,14 @@ export class Agent {
     this.#sockets = await this.#parts.listen();
     const { signal: running } = this.#loops;
     this.#parts.hardware.sampler.start(running);
-    // Not after the credentials: a release on trial that gets none has its time counted all the same.
-    const firmware = this.#keepRunning({ firmware: (loopSignal) => this.#parts.firmware.run(loopSignal) }, running);
-    this.#running = Promise.all([this.#runPlatform(running), firmware, file.lookForMissing(running)]);
+    // Not after the credentials: a release or a configuration on trial that gets none has its time counted all the same.
+    const { firmware, remoteConfiguration } = this.#parts;
+    const trials: Loops = {
+      firmware: (loopSignal) => firmware.run(loopSignal),
+      configurations: (loopSignal) => remoteConfiguration.run(loopSignal),
+    };
+    const judged = this.#keepRunning(trials, running);
+    this.#running = Promise.all([this.#runPlatform(running), judged, file.lookForMissing(running)]);
     this.#notifier.keepAlive(machine.clock);
     // The page waits for its PIN file.
     void file.untilThere(['status'], running).then(() => running.aborted || this.#parts.page.open());
@@ -193,7 +198,7 @@ export class Agent {
 
   /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
-    const { self, telemetry, slots, commands, remoteConfiguration } = this.#parts;
+    const { self, telemetry, slots, commands } = this.#parts;
     await this.#common.file.untilThere(['platform', 'provisioning'], signal);
     // Devices are told by what is kept of them at once, before the platform answers.
     const devices = slots === undefined ? undefined : this.#runDevices(slots, signal);
@@ -202,7 +207,6 @@ export class Agent {
     const loops: Loops = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => commands.run(loopSignal),
-      configurations: (loopSignal) => remoteConfiguration.run(loopSignal),
     };
     await Promise.all([this.#keepRunning(loops, signal), credentials, devices]);
   }

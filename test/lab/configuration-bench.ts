@@ -30,7 +30,7 @@ cat >${DROP_IN}/lab.conf <<'END'
 ExecStart=
 ExecStart=/bin/sh -c 'case $$(cat ${FILE}) in *${STARTS.refuses}*) exit 78 ;; *${STARTS.crashes}*) exit 3 ;; *${STARTS.hangs}*) exec sleep 3600 ;; esac; exec /opt/turnstone/current/turnstone run --config ${FILE}'
 END
-systemctl daemon-reload
+sync; systemctl daemon-reload
 `;
 
 export interface Patch {
@@ -72,7 +72,7 @@ export class ConfigurationBench {
   /** Makes one change, and holds what has to be true after it: the service runs with the file that `change` names, and the platform knows. */
   async make(change: (bench: ConfigurationBench) => Promise<string>): Promise<void> {
     // Reading the units anew takes seconds under emulation.
-    await this.guest.run(`[ -e ${DROP_IN}/lab.conf ] || { ${FAILING_STARTS} }`);
+    await this.guest.run(`[ -s ${DROP_IN}/lab.conf ] || { ${FAILING_STARTS} }`);
     this.#lastAtMs ??= (await this.#said())?.atMs ?? 0;
     await this.#holds(await change(this));
   }
@@ -130,9 +130,9 @@ export class ConfigurationBench {
   /** Asks root as whoever holds the service's user could: no schema and no agent has looked at the file. */
   async byServiceUser(text: string, needs: 'reload' | 'restart'): Promise<void> {
     const [before, hash] = [await this.hash(), sha256(text)];
-    const request = `request=configure\nid=lab-${hash.slice(0, 20)}\nhash=${hash}\nbefore=${before}\ntrialS=60\nneeds=${needs}\norigin=patch`;
+    const request = `request=configure\nid=lab-${hash.slice(0, 20)}\nhash=${hash}\nbefore=${before}\ntrialS=60\nneeds=${needs}\norigin=patch\nbootId=%s\naskedAtMs=%s`;
     await this.guest.run(`cd /var/lib/turnstone/firmware && printf %s '${text.replaceAll("'", "'\\''")}' >configuration &&
-      printf '%s\\n' '${request}' >request.lab && chown turnstone:turnstone configuration request.lab && mv request.lab request`);
+      printf '${request}\\n' "$(cat /proc/sys/kernel/random/boot_id)" "$(sed 's/[.]\\(..\\).*/\\10/' /proc/uptime)" >request.lab && chown turnstone:turnstone configuration request.lab && mv request.lab request`);
   }
 
   /** Waits until root has the trial on, and returns the hash of the file on trial. */
