@@ -287,13 +287,13 @@ export const CHANGES: readonly Change[] = [
     name: 'a good edit on site during the trial stays',
     run: async (bench) => {
       const before = await bench.text();
-      const hash = await received(bench, { set: DEAD_SENSOR }, 'reload');
+      await received(bench, { set: DEAD_SENSOR }, 'reload');
       await bench.onTrial();
       const edited = `${before}# on site\n`;
       await bench.guest.run(
         `cat >/root/edited <<'END'\n${edited}END\ncat /root/edited >${FILE}; systemctl reload turnstone`,
       );
-      expect((await bench.told('returned', hash)).reason).toMatch(/changed on site/);
+      expect((await bench.told('kept', sha256(edited))).reason).toMatch(/changed on site/);
       return sha256(edited);
     },
   },
