@@ -74,7 +74,6 @@ async function install(
   await clearWayBack(deps, request.before);
   try {
     await lay(deps, request, { inPlace, candidate, mode });
-    await deps.startTimer(request.trialS + GUARD_GRACE_S);
     await replace(deps, request, candidate, mode);
   } catch (error) {
     await undo(deps, request);
@@ -157,6 +156,8 @@ async function lay(
     bootId: clock.bootId,
     beganAtMs: Math.floor(clock.monotonicMs()),
   };
+  // Before the trial begins: a helper that is killed behind `state` leaves none that nobody ends.
+  await deps.startTimer(trialS + GUARD_GRACE_S);
   await files.write(paths.state, keyValueLines(trial));
 }
 

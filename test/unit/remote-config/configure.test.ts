@@ -28,7 +28,7 @@ async function expectRefused(reason: RegExp, inPlace = BEFORE): Promise<void> {
 }
 
 describe('a configuration that is asked for', () => {
-  it('is installed on trial: laid, timed, replaced, told, and taken up', async () => {
+  it('is installed on trial: timed, laid, replaced, told, and taken up', async () => {
     const { changes } = await bench.ask();
     expect(await bench.seen()).toMatchObject({
       inPlace: AFTER,
@@ -41,8 +41,8 @@ describe('a configuration that is asked for', () => {
       .map((change) => change.trim())
       .filter((change) => /state|timer|on-trial$|turnstone.yaml$|result$|reload/.test(change));
     expect(order).toEqual([
-      `write ${guard}/state`,
       'timer 330',
+      `write ${guard}/state`,
       'write etc/turnstone/.turnstone.yaml.on-trial',
       'rename etc/turnstone/turnstone.yaml',
       `write ${guard}/result`,
