@@ -89,7 +89,7 @@ function expectKept(standing: Exclude<PackageStanding, { readonly state: 'on' }>
 function whyRefused({ faults, locked, reason = 'it is no configuration' }: Taken): string {
   const all = [
     ...faults.map(faultText),
-    ...locked.map(({ path, words }) => `may not come from afar: ${path}: ${words}`),
+    ...locked.map(({ path, words }) => `locked: ${path}: ${words}`),
   ];
   if (all.length === 0) return reason.slice(0, MAX_REASON);
   const named = all.slice(0, MAX_NAMED);
