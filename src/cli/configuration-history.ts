@@ -82,7 +82,7 @@ function historyText({ fileHash: running, state, trial, history }: Configuration
 function triedText({ hash, origin, package: name, outcome, reason }: ToldHistory): readonly string[] {
   return [
     hash.slice(0, FILE_DIGITS),
-    `${printable(outcome)} ${ORIGINS[origin] ?? printable(origin)}${packageText(name)}${reasonText(reason)}`,
+    `${printable(outcome)}, ${ORIGINS[origin] ?? printable(origin)}${packageText(name)}${reasonText(reason)}`,
   ];
 }
 

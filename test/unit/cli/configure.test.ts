@@ -296,9 +296,9 @@ describe('turnstone configuration', () => {
         `running   file ${'b'.repeat(12)}`,
         `on trial  file ${'b'.repeat(12)}, returns in 4m58s unless it proves itself`,
         '',
-        `5  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned by a package (site 3-a): the machine went down`,
-        `4  2026-11-29T12:00Z  ${'b'.repeat(12)}  kept on the command line`,
-        `3  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned from the platform: the machine went down`,
+        `5  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned, from the platform, in a package (site 3-a): the machine went down`,
+        `4  2026-11-29T12:00Z  ${'b'.repeat(12)}  kept, on the command line`,
+        `3  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned, from the platform: the machine went down`,
         '',
       ].join('\n'),
     );
