@@ -390,7 +390,8 @@ const EVENTS = {
   changeTrying: (v: OfChange) =>
     `${theChange(v)} is on trial, and goes again by itself unless all works as before${because(v.why)}.`,
   changeKept: (v: OfChange) => `${theChange(v)} is kept${because(v.why)}.`,
-  changeReturned: (v: OfChange) => `${theChange(v)} did not work, and the one before is in force again${because(v.why)}.`,
+  changeReturned: (v: OfChange) =>
+    `${theChange(v)} did not work, and the one before is in force again${because(v.why)}.`,
   settingSet: (v: OfKey & Shown) => `The platform set ${v.key} to ${shown(v)}.`,
   settingTakenBack: ({ key }: OfKey) => `The platform took back what it had set of ${key}.`,
   clockRight: () => 'The clock is right.',

@@ -67,7 +67,10 @@ export class PageDoor {
     const told = isConfigure ? undefined : params;
     const check = isConfigure ? params.check === true : undefined;
     if (operations.operations.get(operation)?.effect !== 'read')
-      log.info({ operation, params: told, check, from }, check === true ? 'looked at on the page' : 'asked on the page');
+      log.info(
+        { operation, params: told, check, from },
+        check === true ? 'looked at on the page' : 'asked on the page',
+      );
     return await operations.ask(operation, params, closed);
   }
 }

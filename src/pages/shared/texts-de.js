@@ -192,6 +192,8 @@ export const texts = {
   aChange: ({ change }) => `bei Änderung um ${change}`,
   atMostEvery: ({ time }) => `höchstens alle ${time}`,
   atLeastEvery: ({ time }) => `mindestens alle ${time}`,
+  alarmShort: ({ key, limit }) => `Alarm ${named(key)} ${limit}`,
+  alarmCount: ({ count }) => many(count, { one: '# Alarm', other: '# Alarme' }),
   alarmRule: ({ limit, name, back }) =>
     `Alarm ${limit}${name === undefined ? '' : ` (${named(name)})`}${back === undefined ? '' : `, bis der Wert um ${back} zurückgegangen ist`}.`,
   // The gateway.

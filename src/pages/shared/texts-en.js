@@ -184,6 +184,8 @@ export const texts = {
   aChange: ({ change }) => `a change of ${change}`,
   atMostEvery: ({ time }) => `at most every ${time}`,
   atLeastEvery: ({ time }) => `at least every ${time}`,
+  alarmShort: ({ key, limit }) => `alarm ${named(key)} ${limit}`,
+  alarmCount: ({ count }) => many(count, { one: '# alarm', other: '# alarms' }),
   alarmRule: ({ limit, name, back }) =>
     `Alarm ${limit}${name === undefined ? '' : ` (${named(name)})`}${back === undefined ? '' : `, until it has come back by ${back}`}.`,
   // The gateway.

@@ -10,9 +10,7 @@ const UNITS = {
   h: 'h hr hrs hour hours std stunde stunden',
   d: 'd day days tag tage tagen',
 };
-const UNIT_OF = new Map(
-  Object.entries(UNITS).flatMap(([unit, words]) => words.split(' ').map((word) => [word, unit])),
-);
+const UNIT_OF = new Map(Object.entries(UNITS).flatMap(([unit, words]) => words.split(' ').map((word) => [word, unit])));
 
 /** Returns the number of a text; undefined for what is none. */
 export function numberIn(text) {

@@ -124,7 +124,6 @@ class ChangeDialog {
     this.#forgetCheck();
     if (bare?.answer?.locked.length > 0) return this.#sayLocked(bare.answer);
     this.#build(this.#groups(answer));
-    this.inputs.querySelector('input')?.focus();
   }
 
   /** Asks whether a part that was found may be added at all, before anybody fills a form in. */
@@ -216,7 +215,10 @@ class ChangeDialog {
   #hasWrongNumbers() {
     const wrong = wrongNumbers(this.fields);
     for (const field of wrong)
-      sayMistake(field, field.least === undefined ? say('noNumber') : say('noNumberFrom', { least: plain(field.least) }));
+      sayMistake(
+        field,
+        field.least === undefined ? say('noNumber') : say('noNumberFrom', { least: plain(field.least) }),
+      );
     if (wrong.length === 0) return false;
     sayFault(this.said, say('faultsFound', { count: wrong.length }));
     wrong[0].input.focus();
@@ -317,7 +319,8 @@ class ChangeDialog {
         hint: hint === undefined ? undefined : foreign(hint),
       });
       if (field !== undefined) sayMistake(field, words);
-      else this.inputs.append(el('p', { class: 'mistake stray', role: 'alert' }, el('code', {}, fault.path), ' ', words));
+      else
+        this.inputs.append(el('p', { class: 'mistake stray', role: 'alert' }, el('code', {}, fault.path), ' ', words));
     }
     const first = faults.map((fault) => fieldOfFault(fault, this.fields)).find((field) => field !== undefined);
     first?.input.focus();

@@ -45,7 +45,8 @@ export const texts = {
   faultWords: ({ problem, expected, hint }) =>
     `${problem}; erwartet: ${expected}${hint === undefined ? '' : `; ${hint}`}`,
   lockedTitle: 'Von hier aus nicht möglich',
-  lockedHint: ({ file }) => `Das wird am Gerät in ${typed(file)} geändert, von jemandem, der diese Datei bearbeiten darf.`,
+  lockedHint: ({ file }) =>
+    `Das wird am Gerät in ${typed(file)} geändert, von jemandem, der diese Datei bearbeiten darf.`,
   lockedAllow: ({ file, allow }) =>
     `Wer am Gerät ${typed(file)} bearbeiten darf, schreibt dort unter ${typed('remoteConfiguration')} ${typed(`allow: [${allow}]`)}, neben das, was schon in dieser Liste steht. Dann hier noch einmal nachsehen.`,
   otherFile: ({ at }) =>

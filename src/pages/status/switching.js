@@ -120,9 +120,7 @@ function valueControls({ valueType, texts, limits: { min, max } }, send) {
 function numberFault(text, number, { min, max }) {
   if (text.trim() === '') return '';
   if (number === undefined) return say('noNumber');
-  return number < min || number > max
-    ? say('outputRange', { min: plain(min ?? '…'), max: plain(max ?? '…') })
-    : '';
+  return number < min || number > max ? say('outputRange', { min: plain(min ?? '…'), max: plain(max ?? '…') }) : '';
 }
 
 /** Asks the person where the class asks first, then the agent. */
