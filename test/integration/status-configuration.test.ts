@@ -284,7 +284,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await page.locator('[data-id=i2c-1-0x76]', { hasText: 'In use: Freezer.' }).waitFor();
     await page.locator('[data-id=i2c-1-0x50]', { hasText: 'No driver knows it.' }).waitFor();
     await page.getByText('I2C bus 2: permission denied').waitFor();
-    await page.getByRole('button', { name: 'Ask /dev/ttyUSB0 for Modbus devices' }).click();
+    await page.getByRole('button', { name: 'Ask this line for Modbus devices: /dev/ttyUSB0' }).click();
     await expect
       .poll(() => site.asked.filter(({ name }) => name === 'findParts').at(-1)?.params)
       .toEqual({ modbus: { port: '/dev/ttyUSB0', baudRate: 9_600 } });
@@ -346,6 +346,74 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     ]);
     expect(await page.locator('#lines-list li').count()).toBe(2);
     expect(await page.evaluate('document.activeElement.dataset.id')).toBe('ttyUSB0-3');
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('says an answer where it is seen, offers another look, and the remedy of a wrong key', async () => {
+    const watched = await open();
+    const { page } = watched;
+    await page.route('**/api/operation', async (route) => {
+      const isTry = route.request().postData()?.includes('"check"') === false;
+      const isHandedOver = isTry && route.request().postData()?.includes('"configure"') === true;
+      await (isHandedOver ? route.fulfill({ status: 409, json: { reason: 'the disk is full' } }) : route.continue());
+    });
+    const sensor = { name: 'probe', kind: 'tmp102', bus: 1, prefix: 'probe_' };
+    const wrong = { name: 'other', kind: 'tmp102', bus: 1, adress: 73 };
+    site.parts = {
+      found: [
+        { id: 'one', place: 'bus 1', what: 'probe', sensor },
+        { id: 'two', place: 'bus 2', what: 'other', sensor: wrong },
+      ],
+      ports: [],
+      faults: [],
+    };
+    await page.locator('#configuration > summary').click();
+    await page.getByRole('button', { name: 'Look for what is connected' }).click();
+    await page.getByRole('button', { name: 'Add probe, bus 1' }).click();
+    await look(page);
+    await page.getByRole('button', { name: 'Try it' }).click();
+    const answer = page.getByRole('dialog').getByRole('status').filter({ hasText: 'Not done: the disk is full.' });
+    await answer.waitFor();
+    const box = await answer.boundingBox();
+    expect((box?.y ?? PHONE.height) + (box?.height ?? 0)).toBeLessThanOrEqual(PHONE.height);
+    expect(await page.getByRole('button', { name: 'Show what changes' }).isVisible()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Try it' }).isVisible()).toBe(false);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Add other, bus 2' }).click();
+    await look(page);
+    await page.getByText(/; did you mean "address"\?$/).waitFor();
+  });
+
+  it('takes a decimal comma for an output, and shows on a card what holds', async () => {
+    const watched = await open();
+    const alarm = { name: 'above -15', limit: 'above -15', above: -15, hysteresis: 1 };
+    bench.facts = {
+      mayControl: true,
+      mayConfigure: true,
+      sensors: { freezer: { periodMs: 10_000, readings: { temperature: { isReported: true, alarms: [alarm] } } } },
+      outputs: {
+        pump: { valueType: 'number', limits: { min: 0, max: 50 }, operatorUntil: 'rules', interlocks: [] } as never,
+      },
+    };
+    const { page } = watched;
+    await page.reload();
+    await page.locator('.sensor .settings', { hasText: 'Read every 10 s; alarm Temperature above -15 °C' }).waitFor();
+    await page.locator('#configuration-words', { hasText: 'change, and add what is connected' }).waitFor();
+    await page.locator('.actuator summary').click();
+    const value = page.getByLabel('Value', { exact: true });
+    const said = (): Promise<unknown> => page.evaluate('document.activeElement.validationMessage');
+    await value.fill('abc');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    expect(await said()).toMatch(/^No number/);
+    await value.fill('60');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    expect(await said()).toBe('From 0 to 50.');
+    await value.fill('17,5');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    await expect
+      .poll(() => site.asked.filter(({ name }) => name === 'setActuator'))
+      .toEqual([{ name: 'setActuator', params: { name: 'pump', value: 17.5 } }]);
+    expect(await width(page)).toBe(PHONE.width);
     expect(await watched.violations()).toEqual([]);
   });
 

@@ -74,5 +74,5 @@ export const texts = {
   baudRate: ({ rate }) => `${rate} Baud`,
   askingLine: 'Die Leitung wird gefragt; das dauert bis zu einer Minute.',
   askLine: 'Diese Leitung nach Modbus-Geräten fragen',
-  askLineOf: ({ port }) => `${port} nach Modbus-Geräten fragen`,
+  askLineOf: ({ port }) => `Diese Leitung nach Modbus-Geräten fragen: ${port}`,
 };

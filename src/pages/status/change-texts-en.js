@@ -71,5 +71,5 @@ export const texts = {
   baudRate: ({ rate }) => `${rate} baud`,
   askingLine: 'The line is asked; that takes up to a minute.',
   askLine: 'Ask this line for Modbus devices',
-  askLineOf: ({ port }) => `Ask ${port} for Modbus devices`,
+  askLineOf: ({ port }) => `Ask this line for Modbus devices: ${port}`,
 };
