@@ -182,16 +182,8 @@ describe('a patch from afar', () => {
       { base, set: { 'actuators.pump.limits.maxOn': '20m' } },
       /^locked: actuators\.pump\.limits\.maxOn/,
     ],
-    [
-      'another platform',
-      { base, set: { 'platform.url': 'https://elsewhere.example.org' } },
-      /^locked: platform/,
-    ],
-    [
-      'itself',
-      { base, set: { 'remoteConfiguration.allow': ['programs'] } },
-      /^locked: remoteConfiguration/,
-    ],
+    ['another platform', { base, set: { 'platform.url': 'https://elsewhere.example.org' } }, /^locked: platform/],
+    ['itself', { base, set: { 'remoteConfiguration.allow': ['programs'] } }, /^locked: remoteConfiguration/],
   ])('is refused for %s, and nothing is asked of root', async (_what, patch, reason) => {
     const taken = await remote.take({ patch }, 'patch');
     expect(taken.state).toBe('refused');
