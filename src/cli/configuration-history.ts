@@ -23,10 +23,10 @@ const NUMBER_DIGITS = 4;
 const FILE_DIGITS = 12;
 const DEFAULT_GUARD_FOLDER = '/var/lib/turnstone-guard';
 const ORIGINS: Readonly<Record<string, string>> = {
-  package: 'by a package',
-  patch: 'by a patch',
-  page: 'on the page',
-  local: 'at the command line',
+  package: 'from the platform, in a package',
+  patch: 'from the platform',
+  page: 'from the page',
+  local: 'on the command line',
   site: 'in the file itself',
 };
 
@@ -76,13 +76,13 @@ function historyText({ fileHash: running, state, trial, history }: Configuration
     ]);
   const tried = history.toSorted((one, other) => Number(other.number) - Number(one.number));
   const list = tried.map((one) => [String(Number(one.number)), timeText(one.atMs), ...triedText(one)]);
-  return `${print.table(rows)}${list.length === 0 ? 'none was tried yet\n' : `\n${print.table(list)}`}`;
+  return `${print.table(rows)}${list.length === 0 ? 'none was on trial yet\n' : `\n${print.table(list)}`}`;
 }
 
 function triedText({ hash, origin, package: name, outcome, reason }: ToldHistory): readonly string[] {
   return [
     hash.slice(0, FILE_DIGITS),
-    `${printable(outcome)} ${ORIGINS[origin] ?? printable(origin)}${packageText(name)}${reasonText(reason)}`,
+    `${printable(outcome)}, ${ORIGINS[origin] ?? printable(origin)}${packageText(name)}${reasonText(reason)}`,
   ];
 }
 

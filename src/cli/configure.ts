@@ -141,7 +141,7 @@ function refusalOf({ faults, locked, reason }: ConfigurationAnswer): CommandErro
     });
   if (locked.length > 0)
     return new CommandError(
-      `refused: ${count(locked.length, 'change')} that may not come from afar; nothing is changed`,
+      `refused: ${count(locked.length, 'change')} that ${locked.length === 1 ? 'is' : 'are'} locked; nothing is changed`,
       {
         nextStep: 'leave it out, or change the file on site (docs/remote-configuration.md)',
       },

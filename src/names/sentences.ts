@@ -69,6 +69,15 @@ interface RuleRefused extends Why {
 interface Why {
   readonly why: Told;
 }
+/** A change of the configuration, and the way that it came. */
+interface OfChange {
+  /** First digits of the file's SHA-256; absent where it made no file. */
+  readonly hash?: string | undefined;
+  readonly by: keyof typeof CHANGE_FROM;
+  /** Title and version of the package that it came in. */
+  readonly package?: string | undefined;
+  readonly why?: Told | undefined;
+}
 interface OnTheWay {
   /** Host, with a port that is not the scheme's own. */
   readonly host: string;
@@ -94,6 +103,12 @@ const WHO = {
   page: 'Somebody on the page',
 } as const;
 type Who = keyof typeof WHO;
+const CHANGE_FROM = {
+  package: 'from the platform',
+  patch: 'from the platform',
+  page: 'from the page',
+  local: 'handed over on the command line',
+} as const;
 
 const OUTPUTS = {
   outputAsItWas: () => 'as it was: nothing says what it should be',
@@ -369,6 +384,14 @@ const EVENTS = {
   configRead: ({ changed, restart }: { readonly changed: string; readonly restart?: string | undefined }) =>
     `The changed configuration was read: ${changed}${restart === undefined ? '' : `; a restart takes up what changed in ${restart}`}.`,
   configRefused: ({ why }: Why) => `The changed configuration is not taken up, and nothing changes: ${english(why)}`,
+  changeWaits: (v: OfChange) => `${theChange(v)} waits, and goes on by itself${because(v.why)}.`,
+  changeReceived: (v: OfChange) => `${theChange(v)} was received${because(v.why)}.`,
+  changeRefused: (v: OfChange) => `${theChange(v)} was refused${because(v.why)}.`,
+  changeTrying: (v: OfChange) =>
+    `${theChange(v)} is on trial, and goes again by itself unless all works as before${because(v.why)}.`,
+  changeKept: (v: OfChange) => `${theChange(v)} is kept${because(v.why)}.`,
+  changeReturned: (v: OfChange) =>
+    `${theChange(v)} did not work, and the one before is in force again${because(v.why)}.`,
   settingSet: (v: OfKey & Shown) => `The platform set ${v.key} to ${shown(v)}.`,
   settingTakenBack: ({ key }: OfKey) => `The platform took back what it had set of ${key}.`,
   clockRight: () => 'The clock is right.',
@@ -496,6 +519,11 @@ function wish(v: PersonWanted): string {
 
 function isNow(v: ShownOutput): string {
   return `${v.output} is ${shown(v)}`;
+}
+
+function theChange({ hash, by, package: name }: OfChange): string {
+  const which = hash === undefined ? 'A change of the configuration' : `The configuration ${hash}`;
+  return `${which} ${CHANGE_FROM[by]}${name === undefined ? '' : `, in the package ${name},`}`;
 }
 
 function ago({ agoMs }: Since): string {

@@ -28,6 +28,8 @@ export interface ConfigurationAnswer {
   readonly difference: readonly string[];
   /** Changes that may not come from afar, in words. */
   readonly locked: readonly string[];
+  /** Entries of `remoteConfiguration.allow` in the file in place that would unlock some. */
+  readonly needsAllowed?: Taken['needsAllowed'];
   readonly faults: readonly CandidateFault[];
   readonly reason?: string | undefined;
   readonly needs?: 'reload' | 'restart' | undefined;

@@ -63,9 +63,14 @@ export class PageDoor {
     if (pressedMs !== undefined && Math.abs(clock.monotonicMs() - pressedMs) > LATE_AFTER_MS)
       throw refusal('status/late-press', 'it came too late from the network; press again');
     // A patch may hold what nobody is to read in a log; what it became is told by the timeline.
-    const told = operation === 'configure' ? undefined : params;
+    const isConfigure = operation === 'configure';
+    const told = isConfigure ? undefined : params;
+    const check = isConfigure ? params.check === true : undefined;
     if (operations.operations.get(operation)?.effect !== 'read')
-      log.info({ operation, params: told, from }, 'asked on the page');
+      log.info(
+        { operation, params: told, check, from },
+        check === true ? 'looked at on the page' : 'asked on the page',
+      );
     return await operations.ask(operation, params, closed);
   }
 }

@@ -3,10 +3,10 @@
  * afar, and what is wrong with it, as `check-config` would say on site. Nothing is changed by looking.
  */
 import type { ReadConfig } from '../config/read-config.ts';
-import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { AgentConfig, RemoteAllowance } from '../config/schema/agent-config.ts';
 import { MAX_CONFIGURATION_BYTES } from './bounded-tree.ts';
 import { difference, fileHash } from './file-hash.ts';
-import { type LockedChange, lockedChanges } from './locked.ts';
+import { type LockedChange, lockedChanges, neededAllowances } from './locked.ts';
 import { applyPatch } from './patch.ts';
 import { configurationTree, type Tree } from './tree-differences.ts';
 
@@ -35,6 +35,8 @@ export interface Candidate {
   /** A line for each member that differs. */
   readonly difference: readonly string[];
   readonly locked: readonly LockedChange[];
+  /** Entries of `remoteConfiguration.allow` in the file in place that would unlock some; absent where none would. */
+  readonly needsAllowed?: readonly RemoteAllowance[];
   readonly faults: readonly CandidateFault[];
   /** Present when nothing is wrong with it. */
   readonly config?: AgentConfig;
@@ -64,6 +66,7 @@ export async function lookAtCandidate(
   const [before, after] = [treeOf(inPlace), treeOf(bytes)];
   const differs = before === undefined || after === undefined ? [] : difference(before, after);
   const locked = before === undefined || after === undefined ? [] : lockedChanges(before, after);
+  const needsAllowed = neededAllowances(locked);
   const read = await check(bytes);
   const faults = read.faults
     .slice(0, MAX_FAULTS)
@@ -81,6 +84,7 @@ export async function lookAtCandidate(
     bytes,
     difference: differs,
     locked,
+    ...(needsAllowed.length > 0 && { needsAllowed }),
     faults,
     ...(read.config !== undefined && { config: read.config }),
   };

@@ -46,6 +46,11 @@ const NEEDS: Readonly<Record<RemoteAllowance, string>> = {
   outputs: 'needs outputs in remoteConfiguration.allow, which is changed on site alone',
 };
 
+/** Returns the entries of `remoteConfiguration.allow` without which these changes are locked. */
+export function neededAllowances(locked: readonly LockedChange[]): readonly RemoteAllowance[] {
+  return (Object.keys(NEEDS) as RemoteAllowance[]).filter((one) => locked.some(({ words }) => words === NEEDS[one]));
+}
+
 /** Sections that change nothing of what is guarded here. */
 const FREE_SECTIONS: ReadonlySet<unknown> = new Set(['label', 'log', 'shutdown', 'outbox', 'upload']);
 /** Members of `firmware` that say when and how fast, and not what is installed. */

@@ -478,7 +478,7 @@ function wrongWith({ faults, locked, hash, base }: Omit<Candidate, 'bytes' | 'co
   if (fault !== undefined)
     return `${fault.path === '' ? '' : `${fault.path}: `}${fault.problem}, expected ${fault.expected}`;
   const [change] = locked;
-  if (change !== undefined) return `may not come from afar: ${change.path}: ${change.words}`;
+  if (change !== undefined) return `locked: ${change.path}: ${change.words}`;
   return hash === base ? 'this file is in place already' : undefined;
 }
 

@@ -1,10 +1,12 @@
-/** Tells what a configuration from afar has become, to the platform, the alerts and the timeline. */
+/** Tells what a change of the configuration has become, to the platform, the alerts and the timeline. */
+import type { Sentence } from '../errors/sentence.ts';
 import type { Alerts } from '../host/alert-list.ts';
+import { sentence, toldAs } from '../names/sentences.ts';
 import type { TellTimeline } from '../timeline/timeline.ts';
 import { type JsonObject, jsonOf } from '../values/json.ts';
 import type { ConfigurationState } from './remote-config.ts';
 
-const ALERT = 'configuration from afar';
+const ALERT = 'change of the configuration';
 /** Digits of a hash that are read out. */
 const DIGITS = 12;
 /** Characters of a reason in the attribute: with ten faults it stays within 2 kB. */
@@ -29,33 +31,26 @@ export function tellConfiguration(
   state: ConfigurationState,
   { alerts, timeline }: { readonly alerts: Alerts; readonly timeline: { readonly tell: TellTimeline } },
 ): void {
-  const words = wordsOf(state);
+  const told = changeSentence(state);
   if (state.state === 'kept') alerts.clear(ALERT);
-  else alerts.raise(ALERT, words);
-  timeline.tell({
-    kind: 'config',
-    by: state.origin,
-    value: state.state,
-    words: `${words.charAt(0).toUpperCase()}${words.slice(1)}.`,
-  });
+  else alerts.raise(ALERT, told);
+  timeline.tell({ kind: 'config', by: state.origin, value: state.state, ...toldAs(told) });
 }
 
-function wordsOf({ state, hash, package: name, reason }: ConfigurationState): string {
-  const from = name === undefined ? 'from afar' : `of package ${name.title} ${name.version}`;
-  const which = hash === '' ? 'a configuration from afar' : `the configuration ${hash.slice(0, DIGITS)} ${from}`;
-  const why = reason === undefined ? '' : `: ${reason}`;
-  switch (state) {
-    case 'waiting':
-      return `${which} waits, and goes on by itself${why}`;
-    case 'received':
-      return `${which} was received`;
-    case 'refused':
-      return `${which} was refused${why}`;
-    case 'trying':
-      return `${which} is on trial, and goes again by itself unless all works as before`;
-    case 'kept':
-      return `${which} is kept${why}`;
-    case 'returned':
-      return `${which} did not work, and the one before is in force again${why}`;
-  }
+const SENTENCES = {
+  waiting: 'changeWaits',
+  received: 'changeReceived',
+  refused: 'changeRefused',
+  trying: 'changeTrying',
+  kept: 'changeKept',
+  returned: 'changeReturned',
+} as const satisfies Record<ConfigurationState['state'], string>;
+
+function changeSentence({ state, hash, origin, package: name, reason }: ConfigurationState): Sentence {
+  return sentence(SENTENCES[state], {
+    hash: hash === '' ? undefined : hash.slice(0, DIGITS),
+    by: origin,
+    package: name && `${name.title} ${name.version}`,
+    why: reason,
+  });
 }

@@ -65,7 +65,7 @@ it('says what a patch would change, and changes nothing by looking', { timeout: 
   expect(looked).toMatchObject({
     state: 'refused',
     base,
-    reason: expect.stringMatching(/^may not come from afar: platform/),
+    reason: expect.stringMatching(/^locked: platform/),
   });
   expect(JSON.stringify(looked)).not.toMatch(/another-token|configured-token/);
   expect(await asked('configure', { patch: { base, set: { label: 'Cellar' } }, check: true })).toMatchObject({

@@ -300,7 +300,7 @@ describe('a configuration that is assigned as a package', () => {
   it.each<[string, string | Buffer, RegExp]>([
     ['a fault', BEFORE.replace('10s', 'soon'), /^line 5:\d+, sensors\[0\]\.period.*, expected /],
     ['two faults', `${BEFORE.replace('host', 'no-such')}upload: { interval: soon }\n`, /line \d.*; line \d/],
-    ['a locked change', BEFORE.replace('iot.example', 'other.example'), /^may not come from afar: platform/],
+    ['a locked change', BEFORE.replace('iot.example', 'other.example'), /^locked: platform/],
     ['bytes that are none', Buffer.from([0xff, 0xfe, 0x00]), /./],
   ])('is refused for %s, which the platform is told with its place', async (_what, content, reason) => {
     await assign('3-a', signed(content));

@@ -180,18 +180,10 @@ describe('a patch from afar', () => {
     [
       'a wider limit',
       { base, set: { 'actuators.pump.limits.maxOn': '20m' } },
-      /^may not come from afar: actuators\.pump\.limits\.maxOn/,
+      /^locked: actuators\.pump\.limits\.maxOn/,
     ],
-    [
-      'another platform',
-      { base, set: { 'platform.url': 'https://elsewhere.example.org' } },
-      /^may not come from afar: platform/,
-    ],
-    [
-      'itself',
-      { base, set: { 'remoteConfiguration.allow': ['programs'] } },
-      /^may not come from afar: remoteConfiguration/,
-    ],
+    ['another platform', { base, set: { 'platform.url': 'https://elsewhere.example.org' } }, /^locked: platform/],
+    ['itself', { base, set: { 'remoteConfiguration.allow': ['programs'] } }, /^locked: remoteConfiguration/],
   ])('is refused for %s, and nothing is asked of root', async (_what, patch, reason) => {
     const taken = await remote.take({ patch }, 'patch');
     expect(taken.state).toBe('refused');

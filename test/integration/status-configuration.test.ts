@@ -1,7 +1,8 @@
 /** Changing the configuration on the status page: what differs is shown first, a PIN guards it, a trial is followed, and two people do not overwrite each other. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { sentence, toldAs } from '../../src/names/sentences.ts';
+import type { Sentence } from '../../src/errors/sentence.ts';
+import { english, sentence, toldAs } from '../../src/names/sentences.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
 import { StandInConfiguration } from '../support/stand-in-configuration.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
@@ -53,6 +54,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
   let context: BrowserContext;
   let bench: StatusBench;
   let site: StandInConfiguration;
+  let alerts: readonly Sentence[];
+  let timelineSeq: number;
 
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -69,6 +72,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
   });
 
   async function open({ locale = 'en-GB', mayConfigure = true, file = FILE } = {}): Promise<WatchedPage> {
+    [alerts, timelineSeq] = [[], 1];
     site = await StandInConfiguration.open(file);
     bench = await StatusBench.open({ pin: PIN }, undefined, site.door);
     bench.facts = { mayControl: true, mayConfigure, sensors: {}, outputs: {} };
@@ -77,6 +81,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
       const readings = [{ key: 'temperature', value: -17.5, unit: '°C', atMs: nowMs - 100 }];
       return {
         ...workingView(nowMs, wallMs),
+        timelineSeq,
+        alerts: alerts.map(english),
+        sentences: Object.fromEntries(alerts.map((told) => [english(told), told])),
         sensors: sensors.map(({ name, label, kind }) => ({ name, label, kind, state: 'ok', readings })),
         actuators: actuators.map(({ name, label, kind }) => ({ name, label, kind, value: false, slots: [] })),
       };
@@ -134,7 +141,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     site.end('kept');
     await page.locator('#trial-words', { hasText: 'The change of the configuration is kept.' }).waitFor();
     await page.locator('#configuration > summary').click();
-    await page.locator('#tried li', { hasText: 'kept, on the page' }).waitFor();
+    await page.locator('#tried li', { hasText: 'kept, from the page' }).waitFor();
     expect(await watched.violations()).toEqual([]);
     watched.expectClean();
   });
@@ -197,6 +204,38 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     expect(site.handedOver).toEqual([]);
   });
 
+  it('takes a decimal comma and a span with blanks, and refuses what is no number before anything is asked', async () => {
+    const watched = await open();
+    const { page } = watched;
+    await change(page, 'Freezer');
+    const above = page.getByLabel('Alarm above (°C)').first();
+    await above.fill('abc');
+    await look(page);
+    await page.getByText('No number; needed: one such as 20, -17.5 or -17,5.').waitFor();
+    expect(await above.getAttribute('aria-invalid')).toBe('true');
+    expect(await above.evaluate('document.activeElement.value')).toBe('abc');
+    expect(site.asked.filter(({ name }) => name === 'configure')).toEqual([]);
+    expect(await watched.violations()).toEqual([]);
+    await above.fill('-17,5');
+    await page.getByLabel('Period').fill('1h 30 min');
+    await look(page);
+    await page.getByText('Alarm above (°C): -15 °C → -17.5 °C').waitFor();
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await onTrial(page);
+    expect(site.handedOver).toMatchObject([
+      { set: { 'sensors.freezer.keys.temperature.alarms[0].above': -17.5, 'sensors.freezer.period': '1h30m' } },
+    ]);
+  });
+
+  it('says that an alarm goes when its limit is emptied', async () => {
+    const { page } = await open();
+    await change(page, 'Freezer');
+    await page.getByLabel('Alarm above (°C)').first().fill('');
+    await page.locator('.hint', { hasText: 'The alarm goes.' }).waitFor();
+    await look(page);
+    await page.locator('.change-result li', { hasText: '-15 °C → nothing. The alarm goes.' }).waitFor();
+  });
+
   it('says what is locked, and does not offer to try it', async () => {
     const watched = await open({ file: GUARDED });
     const { page } = watched;
@@ -205,6 +244,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await look(page);
     await page.getByRole('heading', { name: 'Not possible from here' }).waitFor();
     await page.locator('.change-result li', { hasText: 'sensors.room.period' }).first().waitFor();
+    await page.getByText('It is changed in /etc/turnstone/turnstone.yaml on the device').waitFor();
+    expect(await page.getByRole('button', { name: 'Show what changes' }).isVisible()).toBe(true);
     expect(await page.getByRole('button', { name: 'Try it' }).isVisible()).toBe(false);
     expect(await watched.violations()).toEqual([]);
   });
@@ -221,7 +262,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await other.getByRole('button', { name: 'Try it' }).click();
     await onTrial(other);
     site.end('kept');
-    await look(page);
+    // The dialog says so by itself, once the status has something new.
+    timelineSeq += 1;
     await page.getByText(/^Somebody changed the file at .*: look again\. What you have typed stays\.$/).waitFor();
     await page.getByRole('button', { name: 'Look again' }).click();
     await page.getByText('It is -14 °C now.').waitFor();
@@ -242,7 +284,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await page.locator('[data-id=i2c-1-0x76]', { hasText: 'In use: Freezer.' }).waitFor();
     await page.locator('[data-id=i2c-1-0x50]', { hasText: 'No driver knows it.' }).waitFor();
     await page.getByText('I2C bus 2: permission denied').waitFor();
-    await page.getByRole('button', { name: 'Ask /dev/ttyUSB0 for Modbus devices' }).click();
+    await page.getByRole('button', { name: 'Ask this line for Modbus devices: /dev/ttyUSB0' }).click();
     await expect
       .poll(() => site.asked.filter(({ name }) => name === 'findParts').at(-1)?.params)
       .toEqual({ modbus: { port: '/dev/ttyUSB0', baudRate: 9_600 } });
@@ -256,12 +298,155 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await page.getByLabel('Label').fill('Main meter');
     await look(page);
     await page.getByText('New sensor mainMeter: SDM120: energy meter').waitFor();
+    for (const words of ['Label: Main meter', 'Period: as is usual', 'It reads voltage 230 V.'])
+      await page.locator('.change-result li', { hasText: words }).waitFor();
     expect([site.text, await width(page)]).toEqual([FILE, PHONE.width]);
     expect(await watched.violations()).toEqual([]);
     await page.getByRole('button', { name: 'Try it' }).click();
     await onTrial(page);
     expect(site.config.sensors.at(-1)).toMatchObject({ name: 'mainMeter', label: 'Main meter', kind: 'tmp102' });
     watched.expectClean();
+  });
+
+  it('says what is locked of a part before anybody fills in a form, and what to do', async () => {
+    const watched = await open();
+    const { page } = watched;
+    const sensor = { name: 'probe', kind: 'command', program: '/usr/bin/probe' };
+    site.parts = { found: [{ id: 'probe', place: 'a program', what: 'probe', sensor }], ports: [], faults: [] };
+    await page.locator('#configuration > summary').click();
+    await page.getByRole('button', { name: 'Look for what is connected' }).click();
+    await page.getByRole('button', { name: 'Add probe, a program' }).click();
+    await page.getByRole('heading', { name: 'Not possible from here' }).waitFor();
+    await page.getByText('writes allow: [programs] under remoteConfiguration there').waitFor();
+    await page.locator('#change code', { hasText: '/etc/turnstone/turnstone.yaml' }).waitFor();
+    expect(await page.locator('#change input').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Show what changes' }).isVisible()).toBe(false);
+    expect([site.handedOver, await width(page)]).toEqual([[], PHONE.width]);
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('adds what a line answers to what was found, and goes to it', async () => {
+    const watched = await open();
+    const { page } = watched;
+    const [used, unknown, meter] = FOUND.found;
+    site.parts = { found: [used, unknown], ports: FOUND.ports, faults: [] } as never;
+    await page.locator('#configuration > summary').click();
+    await page.getByRole('button', { name: 'Look for what is connected' }).click();
+    await page.getByText('2 parts found.').waitFor();
+    await page.getByLabel('Baud rate of /dev/ttyUSB0').selectOption('19200 baud');
+    site.parts = { found: [meter], ports: [], faults: [] } as never;
+    const line = page.locator('#lines-list li').first();
+    await line.getByRole('button').click();
+    await line.getByText('1 part found.').waitFor();
+    const ids = page.locator('#parts-list li');
+    expect(await Promise.all((await ids.all()).map((item) => item.getAttribute('data-id')))).toEqual([
+      'i2c-1-0x50',
+      'ttyUSB0-3',
+      'i2c-1-0x76',
+    ]);
+    expect(await page.locator('#lines-list li').count()).toBe(2);
+    expect(await page.evaluate('document.activeElement.dataset.id')).toBe('ttyUSB0-3');
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('says an answer where it is seen, offers another look, and the remedy of a wrong key', async () => {
+    const watched = await open();
+    const { page } = watched;
+    await page.route('**/api/operation', async (route) => {
+      const isTry = route.request().postData()?.includes('"check"') === false;
+      const isHandedOver = isTry && route.request().postData()?.includes('"configure"') === true;
+      await (isHandedOver ? route.fulfill({ status: 409, json: { reason: 'the disk is full' } }) : route.continue());
+    });
+    const sensor = { name: 'probe', kind: 'tmp102', bus: 1, prefix: 'probe_' };
+    const wrong = { name: 'other', kind: 'tmp102', bus: 1, adress: 73 };
+    site.parts = {
+      found: [
+        { id: 'one', place: 'bus 1', what: 'probe', sensor },
+        { id: 'two', place: 'bus 2', what: 'other', sensor: wrong },
+      ],
+      ports: [],
+      faults: [],
+    };
+    await page.locator('#configuration > summary').click();
+    await page.getByRole('button', { name: 'Look for what is connected' }).click();
+    await page.getByRole('button', { name: 'Add probe, bus 1' }).click();
+    await look(page);
+    await page.getByRole('button', { name: 'Try it' }).click();
+    const answer = page.getByRole('dialog').getByRole('status').filter({ hasText: 'Not done: the disk is full.' });
+    await answer.waitFor();
+    const box = await answer.boundingBox();
+    expect((box?.y ?? PHONE.height) + (box?.height ?? 0)).toBeLessThanOrEqual(PHONE.height);
+    expect(await page.getByRole('button', { name: 'Show what changes' }).isVisible()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Try it' }).isVisible()).toBe(false);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Add other, bus 2' }).click();
+    await look(page);
+    await page.getByText(/; did you mean "address"\?$/).waitFor();
+  });
+
+  it('takes a decimal comma for an output, and shows on a card what holds', async () => {
+    const watched = await open();
+    const alarm = { name: 'above -15', limit: 'above -15', above: -15, hysteresis: 1 };
+    bench.facts = {
+      mayControl: true,
+      mayConfigure: true,
+      sensors: { freezer: { periodMs: 10_000, readings: { temperature: { isReported: true, alarms: [alarm] } } } },
+      outputs: {
+        pump: { valueType: 'number', limits: { min: 0, max: 50 }, operatorUntil: 'rules', interlocks: [] } as never,
+      },
+    };
+    const { page } = watched;
+    await page.reload();
+    await page.locator('.sensor .settings', { hasText: 'Read every 10 s; alarm Temperature above -15 °C' }).waitFor();
+    await page.locator('#configuration-words', { hasText: 'change, and add what is connected' }).waitFor();
+    await page.locator('.actuator summary').click();
+    const value = page.getByLabel('Value', { exact: true });
+    const said = (): Promise<unknown> => page.evaluate('document.activeElement.validationMessage');
+    await value.fill('abc');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    expect(await said()).toMatch(/^No number/);
+    await value.fill('60');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    expect(await said()).toBe('From 0 to 50.');
+    await value.fill('17,5');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    await expect
+      .poll(() => site.asked.filter(({ name }) => name === 'setActuator'))
+      .toEqual([{ name: 'setActuator', params: { name: 'pump', value: 17.5 } }]);
+    expect(await width(page)).toBe(PHONE.width);
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('says a refusal once, until it is dismissed', async () => {
+    const { page } = await open();
+    await page.locator('#configuration > summary').click();
+    site.refuse('locked: platform.url');
+    alerts = [sentence('changeRefused', { by: 'patch', why: 'locked: platform.url' })];
+    timelineSeq += 1;
+    await page.locator('#trial-words', { hasText: 'was refused: locked: platform.url' }).waitFor();
+    expect(await page.locator('#alert-list li').count()).toBe(0);
+    await page.locator('#tried li', { hasText: 'refused, from the platform' }).waitFor();
+    await page.getByText('None was on trial yet.').waitFor();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.locator('#trial').waitFor({ state: 'hidden' });
+    await page.reload();
+    await page.locator('#configuration-words', { hasText: 'refused' }).waitFor();
+    expect(await page.locator('#trial').isVisible()).toBe(false);
+    expect(await page.locator('#alert-list li').count()).toBe(0);
+  });
+
+  it('keeps what was typed when the session ends', async () => {
+    const { page } = await open();
+    await change(page, 'Freezer');
+    await page.getByLabel('Period').fill('30s');
+    await page.evaluate("fetch('/api/session', { method: 'DELETE' })");
+    await look(page);
+    await page.locator('#pin-input').fill(PIN);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    expect(await page.getByLabel('Period').inputValue()).toBe('30s');
+    await look(page);
+    await page.getByText('Freezer, Period: 10s → 30s').waitFor();
   });
 
   it('changes nothing without the PIN, and says where it is not switched on how that is done', async () => {
@@ -282,10 +467,18 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     const watched = await open({ locale: 'de-DE' });
     const { page } = watched;
     await page.getByRole('button', { name: 'Freezer ändern' }).click();
-    await page.getByLabel('Alarm über (°C)').first().fill('-12');
+    const above = page.getByLabel('Alarm über (°C)').first();
+    const show = page.getByRole('button', { name: 'Zeigen, was sich ändert' });
+    await above.fill('abc');
+    await show.click();
+    await page.getByText('Keine Zahl; gebraucht wird eine wie 20, -17,5 oder -17.5.').waitFor();
+    await above.fill('');
+    await show.click();
+    await page.locator('.change-result li', { hasText: '-15 °C → nichts. Der Alarm entfällt.' }).waitFor();
+    await above.fill('-12,5');
     site.waitsFor = [toldAs(sentence('trialWithoutReadings', { sensors: 'freezer', count: 0 }))];
-    await page.getByRole('button', { name: 'Zeigen, was sich ändert' }).click();
-    await page.getByText('Freezer, Temperature, Alarm über (°C): -15 °C → -12 °C').waitFor();
+    await show.click();
+    await page.getByText('Freezer, Temperature, Alarm über (°C): -15 °C → -12,5 °C').waitFor();
     await page.getByRole('button', { name: 'Ausprobieren' }).click();
     await page.getByRole('dialog').getByText('Sie wartet: noch kein Messwert von freezer.').waitFor();
     expect(await watched.violations()).toEqual([]);

@@ -94,6 +94,11 @@ export class StandInConfiguration {
     this.#history = [{ number: '0001', hash, origin: 'page', outcome, atMs, reason }, ...this.#history];
   }
 
+  /** Refuses a change that came the other way. */
+  refuse(reason: string): void {
+    this.#state = { state: 'refused', hash: this.hash, atMs: Date.now(), origin: 'patch', reason };
+  }
+
   async close(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
   }

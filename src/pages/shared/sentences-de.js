@@ -22,6 +22,12 @@ const ENDED_BY = {
   failed: 'einen Fehler',
 };
 const WHO = { platform: 'Die Plattform', local: 'Jemand am Gerät', page: 'Jemand auf der Seite' };
+const CHANGE_FROM = {
+  package: 'von der Plattform',
+  patch: 'von der Plattform',
+  page: 'von der Seite',
+  local: 'von der Kommandozeile',
+};
 const DID = { set: 'geschaltet', pulsed: 'mit einem Impuls geschaltet', released: 'freigegeben' };
 const DEVICE_STATES = {
   blocked: 'gesperrt',
@@ -82,6 +88,8 @@ const span = (ms) => duration(ms / 1000);
 const since = ({ agoMs }) => (agoMs === undefined ? '' : `, ${say('forTime', { time: span(agoMs) })}`);
 const before = ({ agoMs }) => (agoMs === undefined ? '' : ` ${ago(agoMs / 1000)}`);
 const because = (why) => (why === undefined ? '' : `: ${inGerman(why)}`);
+const theChange = ({ hash, by, package: name }) =>
+  `${hash === undefined ? 'Eine Änderung der Konfiguration' : `Die Konfiguration ${typed(hash)}`} ${CHANGE_FROM[by]}${name === undefined ? '' : `, im Paket ${named(name)},`}`;
 const writer = (by) => WRITERS[by] ?? foreign(by);
 const value = (values) =>
   shown(values.value, { class: values.class, unit: values.unit, above: values.above, below: values.below });
@@ -337,6 +345,13 @@ export const sentences = {
     `Die geänderte Konfiguration wurde gelesen: ${named(changed)}${restart === undefined ? '' : `; ein Neustart übernimmt, was sich in ${named(restart)} geändert hat`}.`,
   configRefused: ({ why }) =>
     `Die geänderte Konfiguration wird nicht übernommen, und nichts ändert sich: ${inGerman(why)}`,
+  changeWaits: (v) => `${theChange(v)} wartet und geht von selbst weiter${because(v.why)}.`,
+  changeReceived: (v) => `${theChange(v)} ist angekommen${because(v.why)}.`,
+  changeRefused: (v) => `${theChange(v)} wurde abgelehnt${because(v.why)}.`,
+  changeTrying: (v) =>
+    `${theChange(v)} läuft auf Probe und geht von selbst wieder, wenn nicht alles wie zuvor arbeitet${because(v.why)}.`,
+  changeKept: (v) => `${theChange(v)} wird behalten${because(v.why)}.`,
+  changeReturned: (v) => `${theChange(v)} hat sich nicht bewährt, die vorige gilt wieder${because(v.why)}.`,
   settingSet: (v) => `Die Plattform hat ${typed(v.key)} auf ${value(v)} gesetzt.`,
   settingTakenBack: ({ key }) => `Die Plattform hat zurückgenommen, was sie für ${typed(key)} gesetzt hatte.`,
   clockRight: () => 'Die Uhr geht richtig.',

@@ -6,7 +6,7 @@ import { prepareTexts, say } from '../shared/texts.js';
 import { duration, parse } from '../shared/words.js';
 import { renderAttention } from './attention.js';
 import { watchClaim } from './claim.js';
-import { prepareConfiguration, renderConfiguration } from './configuration.js';
+import { prepareConfiguration, renderConfiguration, withoutDismissed } from './configuration.js';
 import { prepareDevices, renderDevices } from './device-table.js';
 import { prepareDoctor } from './doctor.js';
 import { forgetFacts, loadFacts } from './facts.js';
@@ -46,6 +46,7 @@ byId('pin-letters').addEventListener('change', ({ currentTarget }) => {
   byId('pin-input').inputMode = currentTarget.checked ? 'text' : 'numeric';
 });
 byId('forget-pin').addEventListener('click', () => void forgetPin());
+addEventListener('pin-needed', () => stream.again());
 setInterval(sayLost, 1_000);
 
 function connect() {
@@ -71,7 +72,8 @@ function take({ kind, data }) {
   else lose();
 }
 
-function render(view) {
+function render(told) {
+  const view = withoutDismissed(told);
   if (isOfAnotherRelease(view)) return location.reload();
   learnSentences(view);
   if (isLost) {
@@ -82,6 +84,7 @@ function render(view) {
   }
   byId('pin').hidden = true;
   byId('content').hidden = false;
+  reopenDialog();
   if (!isWatching) watchClaim();
   isWatching = true;
   renderHead(view.label ?? (view.deviceName === '' ? 'Turnstone' : view.deviceName), verdictOf(view));
@@ -90,10 +93,19 @@ function render(view) {
   void loadFacts().then((isNew) => isNew && renderParts(view));
 }
 
+/** Opens the dialog again that a session's end has closed, with what was typed in it. */
+function reopenDialog() {
+  const dialog = document.querySelector('dialog[data-kept]');
+  if (dialog === null) return;
+  delete dialog.dataset.kept;
+  dialog.returnValue = '';
+  dialog.showModal();
+}
+
 /** True once the agent runs another release than the one whose page this is: its files are gone. An open dialog is not taken away. */
 function isOfAnotherRelease({ version }) {
   release ??= version;
-  return release !== version && document.querySelector('dialog[open]') === null;
+  return release !== version && document.querySelector('dialog[open], dialog[data-kept]') === null;
 }
 
 function renderParts(view) {
@@ -135,7 +147,8 @@ function sayLost() {
 }
 
 function askPin() {
-  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close();
+  // A dialog in which somebody types takes the value as the wish to be opened again.
+  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close('pin');
   forgetStatus();
   byId('content').hidden = true;
   byId('pin').hidden = false;

@@ -2,14 +2,17 @@
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { say, told } from '../shared/texts.js';
 import { called, duration, instant, limitOf, nameOfAlarm, shown } from '../shared/words.js';
-import { mayControl } from './facts.js';
+import { isChangeAlert } from './configuration.js';
+import { mayConfigure, mayControl } from './facts.js';
 import { ask, sayAnswer } from './switching.js';
 
 export function renderAttention(view) {
   const { alarms = [], lockedOut, platform } = view;
-  // The head says it already.
+  // The head says it already, or the notice of a change.
   const alerts = view.alerts.filter(
-    (text) => alarms.length > 0 || platform.verdict !== 'fault' || text !== platform.words,
+    (text) =>
+      (alarms.length > 0 || platform.verdict !== 'fault' || text !== platform.words) &&
+      !(mayConfigure() === true && isChangeAlert(view, text)),
   );
   byId('attention').hidden = alarms.length === 0 && alerts.length === 0 && !lockedOut;
   byId('lockout').hidden = !lockedOut;

@@ -3,7 +3,7 @@
 import { say, told } from '../shared/texts.js';
 import { called } from '../shared/words.js';
 
-const TEXT = { kind: 'text', type: 'text' };
+const TEXT = { kind: 'text' };
 const MAX_LABEL = 64;
 
 /** Returns groups `{ title, fields, notes }` of a sensor; the first has no title. */
@@ -12,7 +12,14 @@ export function sensorGroups({ path, label, period, keys }) {
     {
       fields: [
         labelField(path, label),
-        make({ path: `${path}.period`, words: say('period'), before: period, hint: say('periodHint'), required: true }),
+        make({
+          path: `${path}.period`,
+          words: say('period'),
+          before: period,
+          kind: 'span',
+          hint: say('periodHint'),
+          required: true,
+        }),
       ],
       notes: [],
     },
@@ -25,7 +32,7 @@ export function outputGroups({ name, label }) {
 }
 
 /** Returns the fields of a new sensor; they make an item of their own, whose members go by `member`. */
-export function newGroups({ name, prefix = '' }) {
+export function newGroups({ name, label = '', period = '', prefix = '' }) {
   const path = `sensors.${name}`;
   const fields = [
     make({
@@ -37,8 +44,16 @@ export function newGroups({ name, prefix = '' }) {
       required: true,
       member: 'name',
     }),
-    Object.assign(labelField(path), { member: 'label' }),
-    make({ path: `${path}.period`, words: say('period'), before: '', hint: say('periodHint'), member: 'period' }),
+    Object.assign(labelField(path), { value: label, member: 'label' }),
+    make({
+      path: `${path}.period`,
+      words: say('period'),
+      before: '',
+      value: period,
+      kind: 'span',
+      hint: say('newPeriodHint'),
+      member: 'period',
+    }),
     make({
       path: `${path}.prefix`,
       words: say('prefix'),
@@ -97,7 +112,7 @@ function limitFields(alarm, unit) {
     words: say(how === 'above' ? 'alarmAbove' : 'alarmBelow', { name, unit }),
     before: String(alarm[how]),
     kind: 'alarm',
-    type: 'number',
+    hint: say('limitHint'),
     item: alarm.path,
     unit,
   };
@@ -106,7 +121,6 @@ function limitFields(alarm, unit) {
     words: say('alarmBack', { unit }),
     before: String(alarm.hysteresis),
     kind: 'number',
-    type: 'number',
     least: 0,
     item: alarm.path,
     unit,
@@ -116,5 +130,5 @@ function limitFields(alarm, unit) {
 
 function newLimit(path, how, unit) {
   const words = say(how === 'above' ? 'alarmAbove' : 'alarmBelow', { unit });
-  return make({ path, words, before: '', kind: 'newAlarm', type: 'number', how, unit });
+  return make({ path, words, before: '', kind: 'newAlarm', how, unit });
 }

@@ -1,25 +1,55 @@
 /**
- * Patch of a change on the page. A field is `{ path, before, value, kind }`, its value as text: `text` and `number` set or remove their member, `alarm`
- * sets a limit that is there or removes the alarm `item`, `newAlarm` adds one with the comparison `how` to a list.
+ * Patch of a change on the page. A field is `{ path, before, value, kind }`, its value as text: `text`, `span` and `number` set or remove their member,
+ * `alarm` sets a limit that is there or removes the alarm `item`, `newAlarm` adds one with the comparison `how` to a list.
  */
+import { numberIn, spanIn } from '../shared/typed-values.js';
+
+const NUMBERS = ['number', 'alarm', 'newAlarm'];
+
+export function isNumeric({ kind }) {
+  return NUMBERS.includes(kind);
+}
+
+/** Returns what was typed in a field, as the file has it; what cannot be understood stays as it is. */
+export function wantedText(field) {
+  const text = field.value.trim();
+  if (field.kind === 'span') return spanIn(text);
+  return isNumeric(field) ? String(numberIn(text) ?? text) : text;
+}
+
+/** True for an alarm that goes, as its limit was emptied. */
+export function isAlarmGone({ kind, before, value }) {
+  return kind === 'alarm' && before !== '' && value.trim() === '';
+}
+
+/** Returns the fields in which a number is needed and none was typed, or one below its least. */
+export function wrongNumbers(fields) {
+  return fields.filter((field) => {
+    const text = field.value.trim();
+    if (!isNumeric(field) || text === '') return false;
+    const number = numberIn(text);
+    return number === undefined || number < (field.least ?? Number.NEGATIVE_INFINITY);
+  });
+}
 
 /** Returns the fields that differ from what they were. */
 export function changedFields(fields) {
-  return fields.filter(({ before, value }) => value.trim() !== before);
+  return fields.filter((field) => wantedText(field) !== field.before);
 }
 
 /** Returns the patch of the changed fields, made for the file with this hash. */
 export function patchOf(base, fields) {
   const [set, remove, add] = [{}, [], {}];
   const changed = changedFields(fields);
-  const gone = changed.filter(({ kind, value }) => kind === 'alarm' && value.trim() === '').map(({ item }) => item);
+  const gone = changed.filter(isAlarmGone).map(({ item }) => item);
   remove.push(...gone);
-  for (const { path, kind, value, item, how } of changed) {
-    const text = value.trim();
+  for (const field of changed) {
+    const { path, kind, item, how } = field;
+    const text = wantedText(field);
     if (gone.includes(item)) continue;
     if (kind === 'newAlarm') add[path] = [...(add[path] ?? []), { [how]: Number(text) }];
     else if (text === '') remove.push(path);
-    else set[path] = kind === 'text' ? text : Number(text);
+    else set[path] = isNumeric(field) ? Number(text) : text;
   }
   const patch = { base };
   if (Object.keys(set).length > 0) patch.set = set;
@@ -31,8 +61,9 @@ export function patchOf(base, fields) {
 /** Returns the patch that adds a sensor with these fields. */
 export function additionOf(base, sensor, fields) {
   const item = Object.assign({}, sensor);
-  for (const { member, value } of fields) {
-    const text = value.trim();
+  for (const field of fields) {
+    const { member } = field;
+    const text = wantedText(field);
     if (text === '') delete item[member];
     else item[member] = text;
   }

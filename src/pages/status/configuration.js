@@ -14,6 +14,7 @@ const ASK_AGAIN_MS = 2_000;
 /** Time for which an end is shown above everything else, ms. */
 const END_SHOWN_MS = 600_000;
 const STATES = {
+  waiting: 'trialWaiting',
   received: 'trialReceived',
   trying: 'trialTrying',
   kept: 'trialKept',
@@ -21,13 +22,16 @@ const STATES = {
   refused: 'trialRefused',
 };
 const SENTENCES = {
+  waiting: 'changeWaiting',
   received: 'changeReceived',
   trying: 'changeTrying',
   kept: 'changeKept',
   returned: 'changeReturned',
   refused: 'changeRefused',
 };
-const ORIGINS = { package: 'byPackage', patch: 'byPatch', page: 'byPage', local: 'byLocal' };
+const ORIGINS = { package: 'byPackage', patch: 'byPatch', page: 'byPage', local: 'byLocal', site: 'bySite' };
+/** Where a browser keeps which end it has been told to hide. */
+const DISMISSED = 'turnstone-dismissed-change';
 
 let viewNow;
 /** Newest answer, and the agent's clock at it. */
@@ -37,9 +41,22 @@ let askedSeq;
 let isAsking = false;
 let fold;
 const listeners = new Set();
+let dismissed = keptDismissal();
 
 export function prepareConfiguration() {
   byId('configuration').addEventListener('toggle', () => void openFold());
+  byId('trial-dismiss').addEventListener('click', dismiss);
+}
+
+/** True for an alert that tells of a change of the configuration. */
+export function isChangeAlert({ sentences = {} }, text) {
+  return sentences[text]?.id.startsWith('change') === true;
+}
+
+/** Returns a status without the alert of a change whose end was dismissed here. */
+export function withoutDismissed(view) {
+  if (mayConfigure() !== true || !isDismissed(newest?.answer)) return view;
+  return Object.assign({}, view, { alerts: view.alerts.filter((text) => !isChangeAlert(view, text)) });
 }
 
 export function renderConfiguration(view) {
@@ -143,7 +160,8 @@ function show() {
   const { state, fileHash } = answer;
   showTrial(answer);
   const last = state === undefined ? say('noChange') : changeWords(state);
-  setText(byId('configuration-words'), `${shortHash(fileHash)}; ${last}`);
+  const to = mayConfigure() === true ? `${say('configurationTo')}; ` : '';
+  setText(byId('configuration-words'), `${to}${shortHash(fileHash)}; ${last}`);
   keepFacts(byId('configuration-facts'), [
     [say('configurationFile'), shortHash(fileHash)],
     [say('lastChange'), last],
@@ -156,11 +174,40 @@ function show() {
 function showTrial(answer) {
   const { state } = answer;
   const isRecent = state !== undefined && viewNow.wallMs - state.atMs < END_SHOWN_MS;
-  byId('trial').hidden = !isOn(answer) && !isRecent;
+  const isStanding = state !== undefined && viewNow.alerts.some((text) => isChangeAlert(viewNow, text));
+  byId('trial').hidden = !isOn(answer) && (isDismissed(answer) || !(isRecent || isStanding));
+  byId('trial-dismiss').hidden = isOn(answer);
   if (byId('trial').hidden) return;
   const [words, left] = trialWords(answer);
   setText(byId('trial-words'), words);
   setText(byId('trial-left'), left);
+}
+
+function endOf({ state }) {
+  return state === undefined ? undefined : `${state.state} ${state.atMs}`;
+}
+
+function isDismissed(answer) {
+  return answer !== undefined && dismissed !== undefined && endOf(answer) === dismissed;
+}
+
+function dismiss() {
+  if (newest === undefined) return;
+  dismissed = endOf(newest.answer);
+  try {
+    localStorage.setItem(DISMISSED, dismissed);
+  } catch {
+    // A browser may keep nothing for anybody.
+  }
+  show();
+}
+
+function keptDismissal() {
+  try {
+    return localStorage.getItem(DISMISSED) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Loads the rest of the part when it is opened. */

@@ -1,7 +1,9 @@
 /** Facts that do not change from second to second: where a sensor is, what is reported when, limits. Asked for once, and again after a contact was lost. */
 import { say, told } from '../shared/texts.js';
-import { duration, instant, limitOf, nameOfAlarm, plain } from '../shared/words.js';
+import { called, duration, instant, limitOf, nameOfAlarm, plain } from '../shared/words.js';
 
+/** Limits that a card shows. */
+const MAX_GLANCED = 3;
 const NONE = { mayControl: false, sensors: {}, outputs: {} };
 let facts = NONE;
 let asked;
@@ -58,6 +60,19 @@ export function readingWords({ sensor, key, unit, device, atMs }) {
   ]
     .filter(Boolean)
     .join(' ');
+}
+
+/** The period of a sensor and its alarm limits, as few as can be taken in at a glance; empty while the facts are not here. */
+export function settingWords({ name, readings }) {
+  const { periodMs } = facts.sensors[name] ?? {};
+  if (periodMs === undefined) return '';
+  const limits = readings.flatMap(({ key, label, unit }) =>
+    (readingFacts(name, key)?.alarms ?? []).map((alarm) =>
+      say('alarmShort', { key: called({ label, key }), limit: limitOf(alarm, unit) }),
+    ),
+  );
+  const alarms = limits.length > MAX_GLANCED ? [say('alarmCount', { count: limits.length })] : limits;
+  return [say('readEvery', { period: time(periodMs) }), ...alarms].join('; ');
 }
 
 function reportWords({ periodMs, windowMs }, { isReported, deadband = 0, minIntervalMs, maxIntervalMs }) {

@@ -10,7 +10,7 @@ import { ago, called, duration, instant, shownPieces } from '../shared/words.js'
 import { hasAlarm } from './attention.js';
 import { cardsOf, isMachine, titleOf } from './cards.js';
 import { changeButton } from './configuration.js';
-import { loadFacts, mayConfigure, readingFacts, readingWords } from './facts.js';
+import { loadFacts, mayConfigure, readingFacts, readingWords, settingWords } from './facts.js';
 
 const SEED_MINUTES = 10;
 /** Sizes of cards by the number of their values: a tile, two columns, four, and the whole width. */
@@ -80,6 +80,7 @@ function makeCard({ title }) {
     el('p', { class: 'remedy quiet', hidden: true }),
     el('ul', { class: 'faults plain' }),
     el('div', { class: 'list' }),
+    el('p', { class: 'settings quiet' }),
     changeButton(title ?? say('machine'), () => ({ sensors: card.dataset.names.split('\n') })),
   );
   return card;
@@ -97,6 +98,7 @@ function updateCard(card, { title, sensors, device }, view) {
   const state = card.querySelector('.state');
   setText(state, words);
   state.className = `state ${className}`;
+  setText(card.querySelector('.settings'), title === undefined || sensors.length !== 1 ? '' : settingWords(sensors[0]));
   const remedy = card.querySelector('.remedy');
   setText(remedy, told(device?.remedy) ?? '');
   remedy.hidden = device?.remedy === undefined;

@@ -5,7 +5,8 @@
 import { classOf } from '../names/classes.js';
 import { byId, el, setText } from '../shared/dom.js';
 import { say, told } from '../shared/texts.js';
-import { shown } from '../shared/words.js';
+import { numberIn } from '../shared/typed-values.js';
+import { plain, shown } from '../shared/words.js';
 import { outputFacts } from './facts.js';
 
 /** Agent's monotonic clock less this page's, ms: a press says when it was. */
@@ -80,7 +81,7 @@ function timeChoice({ operatorUntil }, title) {
   );
 }
 
-function valueControls({ valueType, texts, limits: { min, max, step } }, send) {
+function valueControls({ valueType, texts, limits: { min, max } }, send) {
   if (valueType === 'boolean')
     return [
       el('button', { type: 'button', onclick: () => void send({ value: true }) }, say('switchOn')),
@@ -95,16 +96,31 @@ function valueControls({ valueType, texts, limits: { min, max, step } }, send) {
     return [names, el('button', { type: 'button', onclick: () => void send({ value: names.value }) }, say('set'))];
   }
   const isNumber = valueType === 'number';
+  // The pad for decimals of some phones has no minus.
+  const pad = isNumber && min >= 0 ? 'decimal' : undefined;
   const input = el('input', {
     'aria-label': say('value'),
-    type: isNumber ? 'number' : 'text',
-    ...(isNumber ? { min, max, step: step ?? 'any', inputmode: 'decimal', required: true } : { maxlength: 1024 }),
+    type: 'text',
+    inputmode: pad,
+    required: isNumber,
+    maxlength: 1024,
+    autocomplete: 'off',
+    oninput: () => input.setCustomValidity(''),
   });
   const set = () => {
+    const number = isNumber ? numberIn(input.value) : undefined;
+    if (isNumber) input.setCustomValidity(numberFault(input.value, number, { min, max }));
     if (!input.reportValidity()) return undefined;
-    return void send({ value: isNumber ? input.valueAsNumber : input.value });
+    return void send({ value: isNumber ? number : input.value });
   };
   return [input, el('button', { type: 'button', onclick: set }, say('set'))];
+}
+
+/** Returns what is wrong with a number that was typed; empty where nothing is. Steps are the agent's to judge. */
+function numberFault(text, number, { min, max }) {
+  if (text.trim() === '') return '';
+  if (number === undefined) return say('noNumber');
+  return number < min || number > max ? say('outputRange', { min: plain(min ?? '…'), max: plain(max ?? '…') }) : '';
 }
 
 /** Asks the person where the class asks first, then the agent. */
@@ -159,7 +175,10 @@ export async function ask(operation, params, done) {
       body: JSON.stringify({ operation, params, pressedMs: Math.round(performance.now() + clockAheadMs) }),
     });
     if (answer.ok) return { ok: true, words: done, answer: await answer.json() };
-    if (answer.status === 401) return { ok: false, words: say('notDonePin') };
+    if (answer.status === 401) {
+      dispatchEvent(new Event('pin-needed'));
+      return { ok: false, words: say('notDonePin') };
+    }
     const { reason } = await answer.json().catch(() => ({}));
     return { ok: false, words: say('notDone', { reason }) };
   } catch {

@@ -102,7 +102,7 @@ async function expectTakes(
   const changes = deps.lockedChanges(before, boundedTree(candidate, 'the new file'));
   if (changes.length === 0) return;
   const named = changes.slice(0, MAX_NAMED).map(({ path, words }) => `${path}: ${words}`);
-  throw refusal('remote-config/locked', `${changes.length} changes may not come from afar: ${named.join('; ')}`);
+  throw refusal('remote-config/locked', `${changes.length} changes are locked: ${named.join('; ')}`);
 }
 
 /**

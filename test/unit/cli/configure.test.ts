@@ -145,12 +145,12 @@ describe('turnstone configure', () => {
       ...TAKEN,
       state: 'refused',
       locked: ['actuators.pump.limits.maxOn: only becomes tighter from afar'],
-      reason: 'may not come from afar: actuators.pump.limits.maxOn',
+      reason: 'locked: actuators.pump.limits.maxOn',
     });
     const { exitCode, out, err } = await configure(await written('version: 1\n'));
     expect(exitCode).toBe(EXIT.failure);
     expect(out).toContain('locked actuators.pump.limits.maxOn: only becomes tighter from afar\n');
-    expect(err).toContain('refused: 1 change that may not come from afar; nothing is changed');
+    expect(err).toContain('refused: 1 change that is locked; nothing is changed');
   });
 
   it('says where a fault is, and ends as check-config does', async () => {
@@ -296,9 +296,9 @@ describe('turnstone configuration', () => {
         `running   file ${'b'.repeat(12)}`,
         `on trial  file ${'b'.repeat(12)}, returns in 4m58s unless it proves itself`,
         '',
-        `5  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned by a package (site 3-a): the machine went down`,
-        `4  2026-11-29T12:00Z  ${'b'.repeat(12)}  kept at the command line`,
-        `3  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned by a patch: the machine went down`,
+        `5  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned, from the platform, in a package (site 3-a): the machine went down`,
+        `4  2026-11-29T12:00Z  ${'b'.repeat(12)}  kept, on the command line`,
+        `3  2026-11-29T12:00Z  ${'b'.repeat(12)}  returned, from the platform: the machine went down`,
         '',
       ].join('\n'),
     );

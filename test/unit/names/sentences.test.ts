@@ -119,6 +119,14 @@ it('has labels in the place of names, in what it is made of as well, and values 
   );
 });
 
+it.each([
+  ['page', 'Die Konfiguration abc von der Seite wurde abgelehnt: no.'],
+  ['patch', 'Die Konfiguration abc von der Plattform wurde abgelehnt: no.'],
+  ['local', 'Die Konfiguration abc von der Kommandozeile wurde abgelehnt: no.'],
+] as const)('says in German which way a change came: %s', (by, words) => {
+  expect(unmarked(german.inGerman(sentence('changeRefused', { hash: 'abc', by, why: 'no' })))).toBe(words);
+});
+
 it('keeps the message of a system in English, marked as such', async () => {
   const { piecesOf } = (await load('forms')) as { piecesOf(text: string): readonly object[] };
   const told = german.inGerman(sentence('sensorFails', { sensor: 'Dach', why: 'no answer at 0x76' }));

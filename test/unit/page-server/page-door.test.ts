@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { refusal } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { type LocalDoor, openLocalDoor } from '../../../src/operations/local-door.ts';
-import { QUESTION } from '../../../src/operations/operation.ts';
+import { type Operation, QUESTION } from '../../../src/operations/operation.ts';
 import type { ActuatorCalls } from '../../../src/operations/output-operations.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { StatusBench } from '../../support/status-bench.ts';
@@ -64,6 +64,27 @@ describe('an output on the page', () => {
       'asked on the page',
       'asked on the page',
     ]);
+  });
+
+  it('is told in the log as a look where a change of the configuration is only looked at', async () => {
+    const configure: Operation = {
+      ...QUESTION,
+      name: 'configure',
+      description: 'a change',
+      effect: 'set',
+      askers: ['page'],
+      params: { type: 'object' },
+      run: () => null,
+    };
+    const own = openLocalDoor('page', { operations: [configure], locked: () => false, tell: () => {} });
+    const headers = { ...JSON_TYPE, ...(await entered(own)) };
+    for (const params of [{ patch: {}, check: true }, { patch: {} }])
+      expect((await post({ operation: 'configure', params }, headers)).status).toBe(200);
+    expect(bench.infos.filter((line) => line.includes('on the page'))).toEqual([
+      'looked at on the page',
+      'asked on the page',
+    ]);
+    expect(bench.infoFields).toContainEqual(expect.objectContaining({ operation: 'configure', check: true }));
   });
 
   it('is not switched on under lockout, and is switched off', async () => {

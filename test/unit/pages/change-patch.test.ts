@@ -9,15 +9,18 @@ interface Field {
   readonly item?: string;
   readonly how?: string;
   readonly member?: string;
+  readonly least?: number;
 }
 interface Patches {
   patchOf(base: string, fields: readonly Field[]): object;
   additionOf(base: string, sensor: object, fields: readonly Field[]): object;
   fieldsOfLine(line: string, fields: readonly Field[]): { path: string; words: string; fields: readonly Field[] };
+  changedFields(fields: readonly Field[]): readonly Field[];
+  wrongNumbers(fields: readonly Field[]): readonly Field[];
   fieldOfFault(fault: { readonly path: string }, fields: readonly Field[]): Field | undefined;
 }
 
-const { patchOf, additionOf, fieldsOfLine, fieldOfFault } = (await import(
+const { patchOf, additionOf, changedFields, wrongNumbers, fieldsOfLine, fieldOfFault } = (await import(
   new URL('../../../src/pages/status/change-patch.js', import.meta.url).href
 )) as Patches;
 
@@ -48,6 +51,26 @@ it('has what differs, as text or number, and takes out what was emptied', () => 
     set: { 'sensors.freezer.period': '30s', [`${ITEM}.above`]: -12.5, [`${ITEM}.hysteresis`]: 2 },
     remove: ['sensors.freezer.label'],
   });
+});
+
+it('has numbers and spans as people type them, and no change where they say the same', () => {
+  const period = (value: string): Field => field('sensors.freezer.period', '10s', value, { kind: 'span' });
+  expect(patchOf('b', [period('1h 30 min'), limit('-17,5'), fresh('below', '-20,25')])).toEqual({
+    base: 'b',
+    set: { 'sensors.freezer.period': '1h30m', [`${ITEM}.above`]: -17.5 },
+    add: { [`${KEY}.alarms`]: [{ below: -20.25 }] },
+  });
+  expect(changedFields([period('10 s'), limit('-15,0'), back('1.0')])).toEqual([]);
+});
+
+it('knows where a number is needed and none was typed', () => {
+  const [good, empty, words, low] = [
+    limit('-12'),
+    limit(''),
+    limit('abc'),
+    field('x', '1', '-1', { kind: 'number', least: 0 }),
+  ];
+  expect(wrongNumbers([good, empty, words, low, field('l', '', 'abc')] as Field[])).toEqual([words, low]);
 });
 
 it('takes a whole alarm out where its limit was emptied, and changes nothing in it', () => {

@@ -156,7 +156,7 @@ describe('a configuration is refused', () => {
   it('where it changes what is locked, with the first three by name', async () => {
     bench.locked = ['a', 'b', 'c', 'd'].map((path) => ({ path, words: 'is locked' }));
     await bench.ask();
-    await expectRefused(/^4 changes may not come from afar: a: is locked; b: is locked; c: is locked$/);
+    await expectRefused(/^4 changes are locked: a: is locked; b: is locked; c: is locked$/);
   });
 
   it('by what the file in place allows, and not by what it asks for itself', async () => {
