@@ -42,6 +42,8 @@ export interface ConfigurationResult {
   readonly hash: string;
   readonly reason: string;
   readonly atMs: EpochMs;
+  /** SHA-256 of a file of the site that the agent cannot take, and that is set aside. */
+  readonly refused?: string | undefined;
 }
 
 /** The history's words about a file beside them. */
@@ -113,8 +115,9 @@ export async function readConfigurationResult(
   files: Pick<UpdateFiles, 'read'>,
   { result }: TrialPaths,
 ): Promise<ConfigurationResult | undefined> {
-  const { id, outcome, hash = '', reason = '', atMs = '' } = parseKeyValueLines(await files.read(result, MAX_BYTES));
+  const fields = parseKeyValueLines(await files.read(result, MAX_BYTES));
+  const { id, outcome, hash = '', reason = '', atMs = '', refused } = fields;
   const known = OUTCOMES.find((one) => one === outcome);
   if (id === undefined || known === undefined) return undefined;
-  return { id, outcome: known, hash, reason, atMs: DIGITS.test(atMs) ? Number(atMs) : 0 };
+  return { id, outcome: known, hash, reason, atMs: DIGITS.test(atMs) ? Number(atMs) : 0, refused };
 }

@@ -168,6 +168,18 @@ describe.each(KILLED)('the guard that %s', (name) => {
 });
 
 describe('the guard of a configuration', () => {
+  it('finishes a way back that was cut before the refused file of the site was set aside', async () => {
+    const bench = await stage({ inPlace: 'site' });
+    await writeFile(
+      bench.paths.result,
+      `id=one\noutcome=returned\nhash=${hashOf(AFTER)}\nreason=a verdict\natMs=1\nrefused=${hashOf(SITE)}\n`,
+    );
+    await runGuard(bench.root, 'trial-over');
+    expect(await bench.seen()).toMatchObject({ inPlace: BEFORE, trial: undefined, result: { reason: 'a verdict' } });
+    expect(await readFile(`${bench.file}.refused`, 'utf8')).toBe(SITE);
+    await bench.remove();
+  });
+
   it('sets a file of the site aside that the agent refuses, whole, with its mode', async () => {
     const bench = await stage({ inPlace: 'site' });
     await chmod(bench.file, 0o640);

@@ -141,11 +141,11 @@ export const CONFIG_TRIAL_TABLE: Readonly<Record<string, ConfigTrialCase>> = {
     turns: ['stopped', 'starting', 'stopped 78'],
     ends: returned('the file was changed on site during the trial, and the agent refuses it', 'restart'),
   },
-  'finishes a way back that was cut before the refused file of the site was set aside': {
+  'leaves what somebody has put there once a way back was cut': {
     inPlace: 'site',
     verdict: 'returned',
     turns: ['trial-over'],
-    ends: returned('a verdict', 'try-restart'),
+    ends: onSite('site'),
   },
   'waits where the helper may be about to replace the file': {
     inPlace: 'before',

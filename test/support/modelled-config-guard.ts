@@ -53,7 +53,7 @@ export function guardTurn<File = FileName>(
   const verdict = machine.result?.id === trial.id ? machine.result : undefined;
   const isBefore = inPlace === trial.before;
   const isOtherBoot = machine.bootId !== trial.bootId;
-  const isRefused = verdict?.outcome === 'returned' || (turn === 'stopped' && exitStatus === 78);
+  const isRefused = turn === 'stopped' && exitStatus === 78;
   const isSite = inPlace !== undefined && !isBefore && inPlace !== trial.file;
   if (isSite && !isRefused && turn !== 'trial-over' && !isOtherBoot) return undefined;
   if (inPlace !== undefined && ((isSite && !isRefused) || (isBefore && verdict?.outcome === 'kept'))) {
@@ -70,7 +70,7 @@ export function guardTurn<File = FileName>(
     return undefined;
   }
   const reason =
-    verdict?.outcome === 'returned'
+    verdict?.outcome === 'returned' && !isSite
       ? verdict.reason
       : inPlace === undefined
         ? 'the file was removed during the trial'

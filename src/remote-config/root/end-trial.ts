@@ -51,16 +51,17 @@ export async function endTrial(deps: RootConfigurationDeps, trial: Configuration
     const verdict = written?.id === trial.id && isVerdict(written) ? written : undefined;
     const isBefore = hash === trial.before;
     const isOnSite = (hash !== trial.hash && !isBefore) || (isBefore && verdict?.outcome === 'kept');
-    const isRefused = hash !== undefined && isOnSite && (verdict?.outcome === 'returned' || said.refused === hash);
+    const isRefused = isOnSite && (verdict?.refused ?? said.refused) === hash;
     if (inPlace !== undefined && isOnSite && !isRefused) {
       const wasKept = verdict?.outcome === 'kept' && verdict.hash === trial.hash;
       return endOnSite(deps, paths, trial, { inPlace, isRenewed: said.outcome === 'returned' && !wasKept });
     }
     const { outcome, reason } =
       hash === undefined && verdict?.outcome !== 'returned' ? REMOVED : (verdict ?? (isBefore ? NEVER_PLACED : said));
-    const result = { id: trial.id, outcome, hash: trial.hash, reason, atMs: deps.clock.wallMs() };
+    const refused = isRefused ? hash : undefined;
+    const result = { id: trial.id, outcome, hash: trial.hash, reason, atMs: deps.clock.wallMs(), refused };
     await writeVerdict(deps, paths, result);
-    if (isRefused) await deps.files.rename(deps.file, `${deps.file}.refused`);
+    if (inPlace !== undefined && isRefused) await setAside(deps, inPlace, owner?.mode ?? 0o640);
     if (outcome === 'returned' && !isBefore)
       await putBack(deps, { before: paths.before, hash: trial.before, mode: owner?.mode ?? 0o640 });
     if (outcome === 'returned') await renewAgent(deps, trial.id, trial.needs);
@@ -99,6 +100,12 @@ async function endOnSite(
   const owner = await deps.ownerOf(deps.file);
   await deps.files.write(paths.trial, inPlace, owner?.mode ?? 0o640);
   await forget(deps, paths, trial, note);
+}
+
+/** Keeps a file of the site that the agent cannot take; on a full disk it is moved, as a rename takes no room. */
+async function setAside({ files, file }: RootConfigurationDeps, inPlace: Uint8Array, mode: number): Promise<void> {
+  const aside = `${file}.refused`;
+  await files.write(aside, inPlace, mode).catch(() => files.rename(file, aside));
 }
 
 /** True for a result that ends a trial. */
