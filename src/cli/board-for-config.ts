@@ -1,6 +1,6 @@
 /** A simulated board that fits a configuration: whatever the configuration names is on it, and behaves like a room. */
 
-import { writtenRegisters } from '../actuators/modbus-write/registers.ts';
+import { writtenRegisters } from '../config/fields/written-registers.ts';
 import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import type { ActuatorConfig, AgentConfig, GpioLineConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { placesOf } from '../kinds/actuator-kinds.ts';

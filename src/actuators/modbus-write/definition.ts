@@ -13,7 +13,6 @@ import {
   registersOf,
 } from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
-import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 import {
   areNeighbours,
   stateRegister,
@@ -22,7 +21,8 @@ import {
   type WrittenRegister,
   writtenRegister,
   writtenRegisters,
-} from './registers.ts';
+} from '../../config/fields/written-registers.ts';
+import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 
 /** Two for the request that is on the line already, and two for its own: the silence before and the answer. */
 const RESPONSE_TIMES = 4;

@@ -1,12 +1,12 @@
 /** A setpoint, a mode or a coil in a Modbus unit: written in one request or in a row of them, read back from the same place. */
 import { nearestModbus, registersOf, valueOfModbus } from '../../config/fields/modbus-types.ts';
+import { stateRegister, VALUE, type WrittenRegister, writtenRegisters } from '../../config/fields/written-registers.ts';
 import { AgentError } from '../../errors/agent-error.ts';
 import type { ModbusLink, ModbusRequests, WriteFunction } from '../../hardware/modbus-port.ts';
 import { decodeModbus, encodeModbus, type ModbusLayout } from '../../hardware/modbus-values.ts';
 import { type ActuatorDriver, type ActuatorValue, isActive } from '../kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { ModbusWriteConfig } from './definition.ts';
-import { stateRegister, VALUE, type WrittenRegister, writtenRegisters } from './registers.ts';
 
 /** @throws as ModbusPort.open. */
 export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDriver {

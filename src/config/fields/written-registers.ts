@@ -1,7 +1,7 @@
 /** Registers that one command writes, in their order: its value, and numbers that are always the same, such as a mode before its set point. */
 import { z } from 'zod';
-import { section, whole } from '../../config/fields/fields.ts';
-import { MODBUS_TYPES, type ModbusType, registersOf } from '../../config/fields/modbus-types.ts';
+import { section, whole } from './fields.ts';
+import { MODBUS_TYPES, type ModbusType, registersOf } from './modbus-types.ts';
 
 /** Place of the value among the numbers that are written. */
 export const VALUE = '{value}';
