@@ -409,7 +409,7 @@ function makeField(field) {
   return el('div', {}, el('label', { for: id }, field.words), input, hint, mistake);
 }
 
-/** What is locked, and what somebody on site does about it. */
+/** Words for what is locked, and for what somebody on site does about it. */
 function lockedWords({ locked, needsAllowed = [] }) {
   const allow = needsAllowed.join(', ');
   return [
