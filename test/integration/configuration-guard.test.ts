@@ -180,6 +180,19 @@ describe('the guard of a configuration', () => {
     await bench.remove();
   });
 
+  it('leaves a file of the site that is saved while it goes back', async () => {
+    const bench = await stage({ inPlace: 'trial' });
+    const edit = `printf '${SITE.replace('\n', '\\n')}' >${bench.file}`;
+    await bench.put(
+      'bin/sync',
+      `#!/bin/sh\n[ -e ${bench.root}/edited ] || { ${edit}; : >${bench.root}/edited; }\n`,
+      0o755,
+    );
+    await runGuard(bench.root, 'trial-over');
+    expect(await bench.seen()).toMatchObject({ inPlace: SITE, trial: undefined, result: { outcome: 'kept' } });
+    await bench.remove();
+  });
+
   it('sets a file of the site aside that the agent refuses, whole, with its mode', async () => {
     const bench = await stage({ inPlace: 'site' });
     await chmod(bench.file, 0o640);

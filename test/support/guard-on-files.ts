@@ -59,15 +59,29 @@ export async function takeGuardTurn(deps: GuardOnFilesDeps, turn: GuardTurn, exi
   const { outcome, reason } = entry;
   const note = { id, hash: entry.file, origin: entry.origin, outcome, reason, atMs: wallMs() };
   const verdict = keyValueLines({ id, outcome, hash: entry.file, reason, atMs: note.atMs });
-  if (entry.origin === 'site') {
-    await files.write(paths.result, verdict);
-    await files.write(paths.trial, bytes ?? '', 0o640);
-  } else if (outcome === 'returned') {
-    if (!hadVerdict) await files.write(paths.result, verdict);
+  if (entry.origin === 'site') return keepSite(deps, trial, bytes ?? Buffer.from(''));
+  if (outcome === 'returned') {
+    const isRefused = bytes !== undefined && inPlace !== hash && inPlace !== before;
+    if (!hadVerdict) await files.write(paths.result, isRefused ? `${verdict}refused=${inPlace}\n` : verdict);
+    if (isRefused) await files.write(`${file}.refused`, bytes, 0o640);
+    const now = await files.read(file, MAX_BYTES);
+    // Somebody has saved theirs since it was looked at.
+    if (now !== undefined && sha256(now) !== inPlace) return keepSite(deps, trial, now);
     if (inPlace !== before && !(await isPutBack(deps, trial))) return;
     if (renewal !== undefined) renew(renewal);
   }
   await forget(deps, trial, keyValueLines(note));
+}
+
+async function keepSite(deps: GuardOnFilesDeps, trial: ConfigurationTrial, inPlace: Uint8Array): Promise<void> {
+  const { files, guardFolder, wallMs } = deps;
+  const { id } = trial;
+  const paths = trialPaths(guardFolder);
+  const reason = 'the file was changed on site during the trial, and stays';
+  const told = { id, outcome: 'kept', hash: sha256(inPlace), reason, atMs: wallMs() };
+  await files.write(paths.result, keyValueLines(told));
+  await files.write(paths.trial, inPlace, 0o640);
+  await forget(deps, trial, keyValueLines(Object.assign({ origin: 'site' }, told)));
 }
 
 async function isPutBack(

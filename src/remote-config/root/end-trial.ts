@@ -62,8 +62,12 @@ export async function endTrial(deps: RootConfigurationDeps, trial: Configuration
     const result = { id: trial.id, outcome, hash: trial.hash, reason, atMs: deps.clock.wallMs(), refused };
     await writeVerdict(deps, paths, result);
     if (inPlace !== undefined && isRefused) await setAside(deps, inPlace, owner?.mode ?? 0o640);
-    if (outcome === 'returned' && !isBefore)
+    if (outcome === 'returned' && !isBefore) {
+      const now = await readIfInPlace(deps);
+      // Somebody has saved theirs since it was looked at: it is looked at again.
+      if (now !== undefined && sha256(now) !== hash) return endTrial(deps, trial, said);
       await putBack(deps, { before: paths.before, hash: trial.before, mode: owner?.mode ?? 0o640 });
+    }
     if (outcome === 'returned') await renewAgent(deps, trial.id, trial.needs);
     await forget(deps, paths, trial, {
       id: trial.id,

@@ -35,6 +35,8 @@ export const PATHS = releasePaths();
 const TRIAL_PATHS = trialPaths(PATHS.guard);
 const REQUEST = `${PATHS.firmware}/${REQUEST_NAME}`;
 const CANDIDATE = `${PATHS.firmware}/${CANDIDATE_NAME}`;
+/** Name under which a file of the site lies that the agent refuses. */
+const REFUSED = `${CONFIG_FILE}.refused`;
 const SITE_EDIT = '\n# looked at on site\n';
 const never = new AbortController().signal;
 
@@ -554,6 +556,8 @@ export class World {
     if (this.#edited === undefined) return undefined;
     for (let at: string | undefined = hash; at !== undefined; at = this.#madeFrom.get(at))
       if (at === this.#edited) return undefined;
+    // An edit that the agent cannot take lies beside the file.
+    if (this.memory.isThereNow(REFUSED) && fileHash(this.memory.contentOf(REFUSED)) === this.#edited) return undefined;
     return 'the edit on site is gone';
   }
 

@@ -476,6 +476,20 @@ describe('a trial', () => {
     expect(bench.done).toEqual(['reload', 'stop timer']);
   });
 
+  it('leaves a file of the site that is saved while it goes back', async () => {
+    await bench.ask();
+    const deps = bench.deps();
+    const files = {
+      ...deps.files,
+      write: async (...args: Parameters<typeof deps.files.write>) => {
+        await deps.files.write(...args);
+        if (args[0] === bench.paths.result) await writeFile(bench.file, 'on: site\n');
+      },
+    };
+    await settle({ ...deps, files }, { request: 'settle', id: 'one', outcome: 'returned', reason: 'because' });
+    expect(await bench.seen()).toMatchObject({ inPlace: 'on: site\n', trial: undefined, result: { outcome: 'kept' } });
+  });
+
   it('leaves a file of the site that was saved once more since', async () => {
     await bench.ask();
     await writeFile(bench.file, 'on: site, again\n');
