@@ -305,6 +305,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     await page.getByRole('button', { name: 'Try it' }).click();
     await onTrial(page);
     expect(site.config.sensors.at(-1)).toMatchObject({ name: 'mainMeter', label: 'Main meter', kind: 'tmp102' });
+    // It is not offered a second time.
+    const part = page.locator('[data-id=ttyUSB0-3]');
+    await part.getByText('It was just added on trial').waitFor();
+    expect(await part.getByRole('button').count()).toBe(0);
     watched.expectClean();
   });
 

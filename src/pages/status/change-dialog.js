@@ -29,7 +29,7 @@ const FILE = '/etc/turnstone/turnstone.yaml';
 
 let fieldCount = 0;
 
-/** @param subject `{ title, sensors }` with names of sensors, `{ title, output }`, or `{ title, found }` with a part that was found. */
+/** @param subject `{ title, sensors }` with names of sensors, `{ title, output }`, or `{ title, found }` with a part that was found, and `onTried`. */
 export function showChange(subject) {
   byId('change')?.remove();
   const dialog = new ChangeDialog(subject);
@@ -353,7 +353,10 @@ class ChangeDialog {
       this.isHandedOver = false;
       return this.#show(asked, patch);
     }
+    this.subject.onTried?.();
     this.#follow(asked.answer.hash);
+    // On a phone the countdown lies below what was typed.
+    show(this.close);
   }
 
   /** Tells of the trial until its end. */

@@ -64,6 +64,7 @@ export const texts = {
   partUsed: ({ sensor }) => `In Gebrauch: ${named(sensor)}.`,
   partUnknown:
     'Kein Treiber kennt es. Den Aufdruck lesen, und vor Ort in die Datei eintragen, wenn eine Art von Sensor passt.',
+  partTried: 'Soeben auf Probe hinzugefügt: noch einmal nachsehen zeigt, ob es in Gebrauch ist.',
   partReads: ({ readings }) => `Gelesen: ${readings}.`,
   addPart: 'Hinzufügen',
   addPartOf: ({ what, place }) => `${what}, ${place}, hinzufügen`,

@@ -61,6 +61,7 @@ export const texts = {
   partUsed: ({ sensor }) => `In use: ${named(sensor)}.`,
   partUnknown:
     'No driver knows it. Look at what is printed on it, and write it into the file on site where a kind of sensor fits.',
+  partTried: 'It was just added on trial: look again to see whether it is in use.',
   partReads: ({ readings }) => `It reads ${readings}.`,
   addPart: 'Add',
   addPartOf: ({ what, place }) => `Add ${what}, ${place}`,

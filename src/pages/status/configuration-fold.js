@@ -82,7 +82,8 @@ async function find(modbus, said) {
   const count = found.length;
   setText(said, count === 0 ? say('foundNothing') : say('foundParts', { count }));
   // The buses were asked anew; what hangs on a line was asked for by itself.
-  for (const [id, { line }] of parts) if (line === modbus?.port) parts.delete(id);
+  const inUse = new Set(ports.flatMap(({ port, usedBy }) => (usedBy === undefined ? [] : [port])));
+  for (const [id, { line }] of parts) if (line === modbus?.port || inUse.has(line)) parts.delete(id);
   for (const part of found) parts.set(part.id, { part, line: modbus?.port });
   showParts(modbus === undefined ? [] : found);
   byId('parts-faults').replaceChildren(...faults.map((fault) => el('li', { class: 'bad' }, foreign(fault))));
@@ -111,8 +112,12 @@ function makePart(part) {
   const { place, what, usedBy, readings = [], sensor } = part;
   const words = usedBy === undefined ? undefined : say('partUsed', { sensor: sensorTitle(usedBy) });
   const isUnknown = usedBy === undefined && sensor === undefined;
-  const add = () => void openChange({ title: what, found: part });
-  const isNew = usedBy === undefined && sensor !== undefined;
+  const onTried = () => {
+    part.isTried = true;
+    showParts([]);
+  };
+  const add = () => void openChange({ title: what, found: part, onTried });
+  const isNew = usedBy === undefined && sensor !== undefined && part.isTried !== true;
   return el(
     'li',
     { class: 'part-found', 'data-id': part.id, tabindex: -1 },
@@ -121,6 +126,7 @@ function makePart(part) {
     readings.length === 0 ? undefined : el('p', {}, say('partReads', { readings: foreign(readings.join(', ')) })),
     words === undefined ? undefined : el('p', {}, words),
     isUnknown ? el('p', {}, say('partUnknown')) : undefined,
+    part.isTried === true ? el('p', {}, say('partTried')) : undefined,
     isNew
       ? el('button', { type: 'button', onclick: add, 'aria-label': say('addPartOf', { what, place }) }, say('addPart'))
       : undefined,
