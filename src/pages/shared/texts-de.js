@@ -285,8 +285,6 @@ export const texts = {
   change: 'Ändern',
   changeOf: ({ name }) => `${named(name)} ändern`,
   changeFailed: 'Dieser Teil der Seite konnte nicht geladen werden. Noch einmal versuchen, wenn Verbindung besteht.',
-  configurationFile: 'Datei',
-  lastChange: 'Letzte Änderung',
   reason: 'Grund',
   noChange: 'noch keine',
   configurationTo: 'ändern, Angeschlossenes hinzufügen',

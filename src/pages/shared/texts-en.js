@@ -276,9 +276,7 @@ export const texts = {
   configurationOff: `It is changed on this page once the file on site says ${typed('remoteConfiguration: { enabled: true }')} and ${typed('status: { control: true, pin: … }')}.`,
   change: 'Change',
   changeOf: ({ name }) => `Change ${named(name)}`,
-  changeFailed: 'This part of the page could not be loaded. Try again when there is contact.',
-  configurationFile: 'File',
-  lastChange: 'Last change',
+  changeFailed: 'This part could not be loaded: try again.',
   reason: 'Reason',
   noChange: 'none yet',
   configurationTo: 'change, and add what is connected',
@@ -296,15 +294,15 @@ export const texts = {
   trialReturned: 'returned',
   trialRefused: 'refused',
   changeWaiting: ({ reason }) =>
-    `A change of the configuration waits, and goes on by itself${reason === undefined ? '' : `: ${reason}`}.`,
-  changeReceived: 'A change of the configuration is handed over, and is being put in place.',
+    `A change of the configuration waits${reason === undefined ? '' : `: ${reason}`}.`,
+  changeReceived: 'A change of the configuration is handed over.',
   changeTrying: 'A change of the configuration is on trial.',
   changeKept: 'The change of the configuration is kept.',
   changeReturned: ({ reason }) =>
     `The change of the configuration did not work, and the file of before is back${reason === undefined ? '' : `: ${reason}`}.`,
   changeRefused: ({ reason }) =>
     `The change of the configuration was refused${reason === undefined ? '' : `: ${reason}`}.`,
-  trialLeft: ({ time }) => `${time} left; unless it proves itself, the file of before returns by itself.`,
+  trialLeft: ({ time }) => `${time} left; unless it works, the file of before returns by itself.`,
   trialWaits: ({ names: things }) => `It waits: ${things.join('; ')}.`,
   trialLooks: 'It is looked at for some seconds more.',
   // The timeline and the log.

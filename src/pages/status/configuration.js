@@ -163,8 +163,6 @@ function show() {
   const to = mayConfigure() === true ? `${say('configurationTo')}; ` : '';
   setText(byId('configuration-words'), `${to}${shortHash(fileHash)}; ${last}`);
   keepFacts(byId('configuration-facts'), [
-    [say('configurationFile'), shortHash(fileHash)],
-    [say('lastChange'), last],
     [say('reason'), state?.reason === undefined ? undefined : told(state.reason)],
   ]);
   fold?.renderFold(answer);

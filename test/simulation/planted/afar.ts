@@ -23,15 +23,15 @@ export const AFAR_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a configuration that is returned stays in place',
     file: 'remote-config/root/end-trial.ts',
-    old: "    if (outcome === 'returned' && !isBefore)\n",
-    new: "    if (outcome === 'returned' && isBefore)\n",
+    old: "    if (outcome === 'returned' && !isBefore) {\n",
+    new: "    if (outcome === 'returned' && isBefore) {\n",
     needs: NEEDS,
   },
   {
     name: 'a configuration that is kept goes back all the same',
     file: 'remote-config/root/end-trial.ts',
-    old: "    if (outcome === 'returned' && !isBefore)\n",
-    new: '    if (!isBefore)\n',
+    old: "    if (outcome === 'returned' && !isBefore) {\n",
+    new: '    if (!isBefore) {\n',
     needs: NEEDS,
   },
   {
