@@ -57,6 +57,8 @@ export const MEASUREMENT_UNITS: Readonly<Record<string, string | null>> = {
   batterySoc: '%',
   batterySoh: '%',
   batteryTemperature: '°C',
+  batteryRuntime: 's',
+  loadLevel: '%',
   batteryEnergyCharged: 'kWh',
   batteryEnergyDischarged: 'kWh',
   chargePower: 'W',

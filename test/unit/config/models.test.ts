@@ -58,8 +58,8 @@ const faultsOf = async (options: string) =>
 describe('the models of the release', () => {
   it('are without fault, and are many', () => {
     expect(faults).toEqual([]);
-    expect(models.length).toBeGreaterThanOrEqual(129);
-    expect(models.filter(({ verified }) => verified === 'two-sources').length).toBeGreaterThanOrEqual(61);
+    expect(models.length).toBeGreaterThanOrEqual(176);
+    expect(models.filter(({ verified }) => verified === 'two-sources').length).toBeGreaterThanOrEqual(109);
   });
 
   it.each(models)('$name keeps to the vocabulary and says where it is from', ({ registers, sources, oneSource }) => {

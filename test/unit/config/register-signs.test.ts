@@ -41,6 +41,7 @@ const ONE_DIRECTION: Readonly<Record<string, string>> = {
   'epever-tracer': 'the charger beside a battery, whose load has a key of its own',
   'pzem-004t': 'its sheet gives power and power factor from 0 on',
   'pzem-017': 'its sheet gives the power from 0 on',
+  'saj-r5': 'an inverter without a battery, unsigned in both public tables; 60 kW need all 16 bits',
   'solax-x3-mic': 'an inverter without a battery, unsigned in three public tables',
 };
 
