@@ -358,6 +358,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     sampler,
     parts: operated,
     runsOn: machine,
+    tellsOn: { clock, ports: hardware.ports },
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const board = await boardAttributes(self.board, machine);

@@ -12,6 +12,7 @@ import type { Operation } from '../operations/operation.ts';
 import { type OperationParts, operationsOf } from '../operations/operation-table.ts';
 import { declaredSensorMethods, type ReadNow, type SentReadings } from '../operations/sensor-operations.ts';
 import { statusOfDevice } from '../operations/status-operations.ts';
+import { type LineMachine, lineMethods } from '../rpc/line-methods.ts';
 import { programMethods } from '../rpc/program-methods.ts';
 import type { JsonObject } from '../values/json.ts';
 
@@ -33,6 +34,8 @@ export interface CommandedDevice extends OwnCommandsDeps {
   readonly status?: () => JsonObject;
   /** Machine that its programs run on; undefined of a device that has none. */
   readonly runsOn?: Parameters<typeof programMethods>[1];
+  /** Ports on which the devices of its sensors are told commands. */
+  readonly tellsOn?: LineMachine;
 }
 
 /**
@@ -70,12 +73,13 @@ export function ownDeclaredMethods(
 
 /** All methods of a device: those of the table on its parts, those of the configuration, and its programs. None touches an output of another device. */
 export function operationsFor(device: CommandedDevice): readonly Operation[] {
-  const { slot, config, actuators, parts, status, runsOn } = device;
+  const { slot, config, actuators, parts, status, runsOn, tellsOn } = device;
   const sensors = { readNow: ownReadNow(device), asSent: sentBy(config) };
   return [
     ...(status === undefined ? [] : [statusOfDevice(status)]),
     ...operationsOf({ ...parts, sensors, actuators: actuators.control }),
     ...ownDeclaredMethods({ config, actuators, sampler: sensors }, slot),
+    ...(tellsOn === undefined ? [] : lineMethods(ownMethodConfigs(config(), slot), config().sensors, tellsOn)),
     ...(runsOn === undefined ? [] : programMethods(ownMethodConfigs(config(), slot), runsOn)),
   ];
 }

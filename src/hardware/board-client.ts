@@ -39,7 +39,7 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
     gpio,
     i2c: i2cOver(link),
     serial,
-    serialBuses: new SerialBuses(serial),
+    serialBuses: new SerialBuses(serial, clock),
     oneWire: oneWireOver(link),
     pwm: pwmOver(link, clock),
     modbus,

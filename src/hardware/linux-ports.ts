@@ -26,5 +26,5 @@ export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
     await modbus.close();
     await Promise.all(Object.values(ports).map((port) => port.close()));
   };
-  return { ...ports, serialBuses: new SerialBuses(serial), modbus, close };
+  return { ...ports, serialBuses: new SerialBuses(serial, clock), modbus, close };
 }

@@ -38,8 +38,9 @@ export function declaredSensorMethods(
   sampler: ReadNow,
 ): readonly Operation[] {
   return Object.entries(configs).flatMap(
-    ([name, { sensor, key, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
-      if (sensor === undefined) return [];
+    ([name, { sensor, key, send, sendHex, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
+      // A command to its device is no read.
+      if (sensor === undefined || send !== undefined || sendHex !== undefined) return [];
       const run: Operation['run'] = (_params, { signal }) =>
         key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
       return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, isDeclared: true, run }];

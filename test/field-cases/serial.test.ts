@@ -88,7 +88,7 @@ it('row 5: the template of an output is bytes, too', async () => {
     template: '\xff\x01{value}\xa5',
     replyTimeoutMs: 50,
   };
-  const driver = await opensWith(opener)(config, { serial: ports.serial });
+  const driver = await opensWith(opener)(config, { serialBuses: ports.serialBuses });
   await driver.write(5, signal);
   await until('the bytes', () => heard.length >= 4);
   await driver.close();

@@ -5,6 +5,7 @@ import { relaySettings } from '../../../test/support/fake-actuator.ts';
 import type { ActuatorConfigOf } from '../../config/schema/agent-config.ts';
 import { AgentError } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
+import { SerialBuses } from '../../hardware/serial-buses.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import { runProgram } from '../../host/run-program.ts';
 import { loadLinearPatterns } from '../../values/linear-pattern.ts';
@@ -76,7 +77,9 @@ beforeEach(async () => {
   await loadActuatorDrivers({ actuators: [config] }); // as a start does, before anything has a deadline
   await loadLinearPatterns();
   bench.drivers.heater = reopeningDriver(config, {
-    ports: { serial: { open, list: async () => [], close: async () => {} } } as Partial<Ports> as Ports,
+    ports: {
+      serialBuses: new SerialBuses({ open, list: async () => [], close: async () => {} }, clock),
+    } as Partial<Ports> as Ports,
     clock,
     runProgram,
   });

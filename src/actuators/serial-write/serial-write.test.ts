@@ -2,7 +2,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
+import { SerialBuses } from '../../hardware/serial-buses.ts';
 import type { SerialPort, SerialPorts } from '../../hardware/serial-port.ts';
+import { systemClock } from '../../host/clock.ts';
 import type { SerialWriteConfig } from './definition.ts';
 import { opener } from './driver.ts';
 
@@ -59,7 +61,7 @@ describe('a serial actuator', () => {
 
   it('says its template with the value in it, dollars and all', async () => {
     const clock = new FakeClock();
-    const driver = await open(config(), { serial }, clock);
+    const driver = await open(config(), { serialBuses: new SerialBuses(serial, systemClock) }, clock);
     for (const value of [21.5, '$& $1', true]) void driver.write(value, never);
     await clock.advance(0);
     expect([listeners.size, clock.pending]).toEqual([0, 0]);
@@ -67,7 +69,7 @@ describe('a serial actuator', () => {
   });
 
   it('has moved when the answer has come, in whatever pieces, and has failed when it has not', async () => {
-    const driver = await open(config('^OK\\b'), { serial });
+    const driver = await open(config('^OK\\b'), { serialBuses: new SerialBuses(serial, systemClock) });
     answer = 'OK 21\r\n';
     await driver.write(21, never);
     answer = 'ERR\r\n';
@@ -82,7 +84,7 @@ describe('a serial actuator', () => {
 
   it('is no longer listened to by whoever has gone, or could not speak, and leaves nothing behind', async () => {
     const clock = new FakeClock();
-    const driver = await open(config('^OK\\b'), { serial }, clock);
+    const driver = await open(config('^OK\\b'), { serialBuses: new SerialBuses(serial, systemClock) }, clock);
     const caller = new AbortController();
     answer = undefined;
     const writing = driver.write(21, caller.signal).catch((error: Error) => error.message);
@@ -103,7 +105,7 @@ describe('a serial actuator', () => {
 
   it('waits for an answer as long as is declared, and remembers so much of what it hears', async () => {
     const clock = new FakeClock();
-    const driver = await open(config('OK'), { serial }, clock);
+    const driver = await open(config('OK'), { serialBuses: new SerialBuses(serial, systemClock) }, clock);
     let ended: unknown;
     const writing = driver.write(21, never).then(
       () => {
@@ -120,7 +122,7 @@ describe('a serial actuator', () => {
     expect(ended).toBe('/dev/ttyUSB0: no answer that matches OK within 50 ms');
     // Bytes that came long before are forgotten.
     answer = `O${'.'.repeat(4_095)}K`;
-    const first = await open(config('O[^]*K'), { serial }, clock);
+    const first = await open(config('O[^]*K'), { serialBuses: new SerialBuses(serial, systemClock) }, clock);
     const forgotten = first.write(21, never).catch((error: { code: string }) => error.code);
     await clock.advance(50);
     expect(await forgotten).toBe('actuators/no-answer');

@@ -5,7 +5,7 @@ import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect, type Placed } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';
 import { rangeText } from '../fields/range-text.ts';
-import type { ActuatorConfig, RuleConfig } from '../schema/agent-config.ts';
+import type { ActuatorConfig, RpcMethodConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 /** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */
@@ -59,29 +59,50 @@ export const checkRuleValues: Check = ({ rules, actuators }) =>
     ];
   });
 
-export const checkMethodValues: Check = ({ actuators, sections }) =>
-  Object.entries(sections.rpc?.methods ?? {}).flatMap(
-    ([name, { actuator, pins, sensor, key, read, value, pulseMs }]) => {
-      const path = ['rpc', 'methods', name];
-      if (key !== undefined && sensor === undefined) return [noEffect(path, 'key', 'sensor: beside it')];
-      if (read && actuator === undefined && pins === undefined)
-        return [noEffect(path, 'read', 'actuator or pins: beside it')];
-      const beside = read
-        ? Object.entries({ value, pulse: pulseMs }).find(([, given]) => given !== undefined)
-        : undefined;
-      if (beside !== undefined) return [findingAtKey([...path, beside[0]], `${beside[0]} beside read`, 'one of them')];
-      if (actuator === undefined)
-        return Object.entries({ value, pulse: pulseMs })
-          .filter(([, given]) => given !== undefined)
-          .map(([key]) => noEffect(path, key, 'actuator: beside it'));
-      const target = actuators.find(({ config }) => config.name === actuator)?.config;
-      if (target === undefined) return [];
-      if (pulseMs !== undefined && value !== undefined)
-        return [findingAtKey([...path, 'value'], 'value beside pulse', 'one of them')];
-      if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
-      return value === undefined ? [] : mismatch(target, value, [...path, 'value']);
-    },
-  );
+export const checkMethodValues: Check = ({ actuators, sensors, sections }) =>
+  Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, method]) => {
+    const { actuator, pins, sensor, key, read, value, pulseMs } = method;
+    const path = ['rpc', 'methods', name];
+    if (method.send !== undefined || method.sendHex !== undefined || method.expect !== undefined)
+      return toldFaults(method, sensors.find(({ config }) => config.name === sensor)?.config, path);
+    if (key !== undefined && sensor === undefined) return [noEffect(path, 'key', 'sensor: beside it')];
+    if (read && actuator === undefined && pins === undefined)
+      return [noEffect(path, 'read', 'actuator or pins: beside it')];
+    const beside = read
+      ? Object.entries({ value, pulse: pulseMs }).find(([, given]) => given !== undefined)
+      : undefined;
+    if (beside !== undefined) return [findingAtKey([...path, beside[0]], `${beside[0]} beside read`, 'one of them')];
+    if (actuator === undefined)
+      return Object.entries({ value, pulse: pulseMs })
+        .filter(([, given]) => given !== undefined)
+        .map(([key]) => noEffect(path, key, 'actuator: beside it'));
+    const target = actuators.find(({ config }) => config.name === actuator)?.config;
+    if (target === undefined) return [];
+    if (pulseMs !== undefined && value !== undefined)
+      return [findingAtKey([...path, 'value'], 'value beside pulse', 'one of them')];
+    if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
+    return value === undefined ? [] : mismatch(target, value, [...path, 'value']);
+  });
+
+/** A command to a sensor's device: bytes, and a serial port to send them on. */
+function toldFaults(method: RpcMethodConfig, sensor: SensorConfig | undefined, path: ConfigPath): Finding[] {
+  const { send, sendHex, key, read } = method;
+  if (send === undefined && sendHex === undefined) return [noEffect(path, 'expect', 'send: beside it')];
+  if (send !== undefined && sendHex !== undefined)
+    return [findingAtKey([...path, 'sendHex'], 'sendHex beside send', 'one of them')];
+  const way = send === undefined ? 'sendHex' : 'send';
+  if (method.sensor === undefined) return [noEffect(path, way, 'sensor: whose device is told')];
+  if (key !== undefined || read)
+    return [findingAtKey([...path, way], `${way} beside ${read ? 'read' : 'key'}`, 'a method of its own for each')];
+  // Another kind on a serial port has a protocol of its own, in which a foreign command is noise.
+  return sensor === undefined || sensor.kind === 'serial-line'
+    ? []
+    : [
+        finding([...path, 'sensor'], 'no device that can be told:', 'a sensor of the kind serial-line', {
+          value: sensor.name,
+        }),
+      ];
+}
 
 function oneOfBoth({ value }: RuleConfig['set'], path: ConfigPath): Finding {
   return findingAtKey(

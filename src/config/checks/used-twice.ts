@@ -62,7 +62,10 @@ interface LineUser {
   readonly path: ConfigPath;
 }
 
-/** Those who ask in turns share a line, Modbus units and M-Bus meters, when they agree on how it speaks; nobody else shares one. */
+/**
+ * Those who ask in turns share a line when they agree on how it speaks: Modbus units, M-Bus meters, and sensors and outputs that send texts or
+ * bytes of their own. A device that speaks by itself shares no line, nor do two protocols.
+ */
 export const checkSharedLines: Check = (draft) => {
   const firstOf = new Map<string, LineUser>();
   return devices(draft).flatMap((device) => {
@@ -71,7 +74,11 @@ export const checkSharedLines: Check = (draft) => {
     const first = getOrInsert(firstOf, user.line, () => user);
     const other = pathText(first.path.slice(0, 2));
     if (first.speaks !== user.speaks)
-      return [finding(user.path, 'line used twice, in different ways:', `a line of its own; ${other} uses it already`)];
+      return [
+        finding(user.path, 'line used twice, in different ways:', `a line of its own; ${other} uses it already`, {
+          hint: 'those share a line who ask in one way: Modbus units, M-Bus meters, or serial-line with request and serial-write',
+        }),
+      ];
     const expected = first.settings.filter((setting) => !user.settings.includes(setting)).join(', ');
     return expected === ''
       ? []
@@ -80,14 +87,22 @@ export const checkSharedLines: Check = (draft) => {
 };
 
 function lineUser({ config, path }: ReturnType<typeof devices>[number]): LineUser | undefined {
-  if ('port' in config)
-    return config.kind === 'mbus'
-      ? { line: config.port, speaks: 'M-Bus', settings: serialSettings(config), path: [...path, 'port'] }
-      : { line: config.port, speaks: pathText(path), settings: [], path: [...path, 'port'] };
+  if ('port' in config) {
+    const speaks = protocolOf(config) ?? pathText(path);
+    return { line: config.port, speaks, settings: serialSettings(config), path: [...path, 'port'] };
+  }
   if (!('connection' in config)) return undefined;
   const { connection } = config;
   const at = [...path, 'connection', isHost(connection) ? 'host' : 'port'];
   return { line: modbusLine(connection), speaks: 'Modbus', settings: modbusSettings(connection), path: at };
+}
+
+/** Protocol in which several users ask in turns; undefined for a device that must be alone. */
+function protocolOf(config: SensorConfig | ActuatorConfig): string | undefined {
+  if (config.kind === 'mbus') return 'M-Bus';
+  if (config.kind === 'serial-write') return 'texts';
+  const isAsked = config.kind === 'serial-line' && (config.request !== undefined || config.requestHex !== undefined);
+  return isAsked ? 'texts' : undefined;
 }
 
 export const checkBoard: Check = ({ sections: { hardware } }) => {

@@ -20,3 +20,9 @@ export function bytesOfHex(hex: string): Buffer {
 export function bytesOfText(characters: string): Buffer {
   return Buffer.from(characters, 'latin1');
 }
+
+/** Bytes of `send` or `sendHex`; undefined where neither is there. */
+export function bytesOf(send: string | undefined, sendHex: string | undefined): Buffer | undefined {
+  if (sendHex !== undefined) return bytesOfHex(sendHex);
+  return send === undefined ? undefined : bytesOfText(send);
+}

@@ -16,6 +16,7 @@ import {
   text,
   whole,
 } from '../fields/fields.ts';
+import { byteText, hexText } from '../fields/request-text.ts';
 
 /** Below the 10 s that dashboards wait by default. */
 const DEFAULT_DEADLINE = '8s';
@@ -66,8 +67,14 @@ const method = section({
   read: z.boolean().default(false),
   /** Outputs by the pin numbers of the platform's GPIO panel: sets one by `{pin, enabled}`, or with `read` gives all; the reply is the whole map. */
   pins: table(text(/^\d{1,3}$/, 'a pin number of the panel'), name()).optional(),
-  /** Reads this sensor. */
+  /** Reads this sensor; with `send` or `sendHex` its device is told this instead, such as the tare of a scale. */
   sensor: name().optional(),
+  /** Command to the device of a sensor on a serial port, in its turn there; it is never repeated by itself. Each character is one byte. */
+  send: byteText('sendHex').min(1).max(1_024).meta({ private: true }).optional(),
+  /** The same in hex. */
+  sendHex: hexText().max(4_096).meta({ private: true }).optional(),
+  /** The answer that proves the command, a line of it; without it the bytes that have left do. */
+  expect: pattern().optional(),
   /** Gives the value of this key of the sensor alone. */
   key: text(/^.{1,255}$/s, 'a key of the sensor').optional(),
   /** Runs a fixed program; `{parameter}` within an argument is replaced. Never through a shell. */

@@ -3,11 +3,16 @@
  * the request and takes the first good line that follows. Lines that are garbage are counted and passed over, and so is a line whose beginning
  * was not heard, as the port was opened or plugged in while it came: `23.5` without its first byte is a number too. After a silence it was.
  */
-import { bytesOfHex, bytesOfText } from '../../config/fields/request-text.ts';
+
+import { endOfData, isWhole, summedFrame } from '../../config/fields/check-sum.ts';
+import { bytesOf } from '../../config/fields/request-text.ts';
 import { messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
+import type { SerialBus } from '../../hardware/serial-buses.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
+import { withinMs } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
+import type { Log } from '../../host/log.ts';
 import { Listeners } from '../../values/listeners.ts';
 import { type LineParser, openLineParser } from '../families/lines/line-format.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
@@ -19,7 +24,6 @@ import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import { readAnswers } from './answers.ts';
 import { type ChannelReader, openChannelReader } from './channel-values.ts';
-import { endOfData, isWhole, summedFrame } from './check-sum.ts';
 import type { SerialLineConfig } from './definition.ts';
 import { FrameCutter } from './frame-cutter.ts';
 import { frameValues } from './frame-fields.ts';
@@ -32,6 +36,8 @@ import { SilenceCutter } from './silence-cutter.ts';
 const SILENCE_MS = 1_000;
 /** By then the rest of an answer to whoever asked before us has come, at 300 baud too. */
 const QUIET_MS = 100;
+/** By then commands behind a read have had their turns, beside their pauses. */
+const REST_MS = 5_000;
 const LINE_END = /[\r\n]+$/;
 
 export async function open(
@@ -40,24 +46,19 @@ export async function open(
   signal: AbortSignal,
 ): Promise<Sensor> {
   const { name } = config;
-  const request = requestOf(config);
+  const request = bytesOf(config.request, config.requestHex);
   const onGarbage = (count: number, problem: string): void =>
     log.debug({ sensor: name, count, problem }, 'a line that could not be read');
   const parse = await openLineParser(config);
   const channels = await openChannelReader(config.channels);
-  const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, channels, onGarbage });
+  const bus = await ports.serialBuses.open(config, signal);
+  const lines = new SerialLines(config, bus, { clock, parse, channels, onGarbage });
   return {
     name,
-    ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request, clock })),
-    refused: () => lines.refused,
     close: () => lines.close(),
+    ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request, clock, log })),
+    refused: () => lines.refused,
   };
-}
-
-/** Bytes that are sent at each period. */
-function requestOf({ request, requestHex }: SerialLineConfig): Uint8Array | undefined {
-  if (requestHex !== undefined) return bytesOfHex(requestHex);
-  return request === undefined ? undefined : bytesOfText(request);
 }
 
 interface SerialLinesDeps {
@@ -71,6 +72,7 @@ interface SerialLinesDeps {
 
 /** The port's bytes as readings. */
 class SerialLines {
+  readonly bus: SerialBus;
   readonly port: SerialPort;
   readonly #readings = new Listeners<[readonly Reading[]]>();
   readonly onReadings = this.#readings.add;
@@ -85,7 +87,11 @@ class SerialLines {
   /** Keys for which the last good line had no value. */
   refused: readonly Refusal[] = [];
 
-  constructor(config: SerialLineConfig, port: SerialPort, deps: SerialLinesDeps) {
+  readonly #stopListening: (() => void)[];
+
+  constructor(config: SerialLineConfig, bus: SerialBus, deps: SerialLinesDeps) {
+    const { port } = bus;
+    this.bus = bus;
     this.port = port;
     this.#config = config;
     this.#deps = deps;
@@ -107,14 +113,16 @@ class SerialLines {
               onFrame,
               onTooLong,
             });
-    port.onBytes((bytes) => {
+    const isAsked = config.request !== undefined || config.requestHex !== undefined;
+    const take = (bytes: Uint8Array): void => {
       this.#trouble.hear(bytes);
       this.#splitter.splitBytes(bytes);
-    });
-    port.onPlug(() => {
+    };
+    const replug = (): void => {
       this.#splitter.reset();
       void this.#hearSilence();
-    });
+    };
+    this.#stopListening = [bus.onBytes(take, { always: !isAsked }), port.onPlug(replug)];
     void this.#hearSilence();
   }
 
@@ -123,8 +131,9 @@ class SerialLines {
     return this.#splitter.isSilent;
   }
 
-  /** The sender speaks only when asked, and is asked now. */
+  /** The sender speaks only when asked, and is asked now. What others were told on the port is no beginning of its answer. */
   expectLine(): void {
+    if (this.bus.isShared) this.#splitter.reset();
     this.#splitter.expectLine();
   }
 
@@ -138,8 +147,9 @@ class SerialLines {
 
   close(): Promise<void> {
     this.#listening.abort();
+    for (const stop of this.#stopListening) stop();
     this.#splitter.reset();
-    return this.port.close();
+    return this.bus.close();
   }
 
   async #hearSilence(): Promise<void> {
@@ -232,15 +242,17 @@ function listening({ periodMs, deadlineMs }: SerialLineConfig, lines: SerialLine
 function asking(
   config: SerialLineConfig,
   lines: SerialLines,
-  { request, clock }: { readonly request: Uint8Array; readonly clock: Clock },
+  { request, clock, log }: { readonly request: Uint8Array; readonly clock: Clock; readonly log: Log },
 ) {
+  const { bus, port } = lines;
+  const { name, before, after, responseTimeoutMs } = config;
   const quietMs = Math.min(QUIET_MS, config.deadlineMs / 4);
-  const read = async (signal: AbortSignal): Promise<readonly Reading[]> => {
-    if (lines.isSilent) await clock.sleep(quietMs, signal);
+  const answerTo = async (signal: AbortSignal): Promise<readonly Reading[]> => {
+    if (!bus.isShared && lines.isSilent) await clock.sleep(quietMs, signal);
     lines.expectLine();
     const answer = readAnswers(config, lines, clock);
     try {
-      await lines.port.write(request, signal);
+      await port.write(request, signal);
       return await withinDeadline(answer.readings, 'waiting for a line', signal);
     } catch (cause) {
       throw sensorFault('silent', lines.silence(), cause);
@@ -248,5 +260,55 @@ function asking(
       answer.stop();
     }
   };
-  return { read };
+  // A mute device on a port of several keeps the others waiting no longer than its own answer may take.
+  const ask = (signal: AbortSignal): Promise<readonly Reading[]> =>
+    bus.run(
+      () => (bus.isShared ? withinMs(clock, responseTimeoutMs, answerTo, signal) : answerTo(signal)),
+      { what: `reading ${name} on ${port.path}`, hears: true },
+      signal,
+    );
+  const send = async (steps: SerialLineConfig['before'], signal: AbortSignal): Promise<void> => {
+    for (const step of steps) {
+      const bytes = bytesOf(step.send, step.sendHex) ?? Buffer.alloc(0);
+      const turn = { what: `a command to ${name} on ${port.path}`, rank: 'movement', hears: false } as const;
+      await bus.run(() => port.write(bytes, signal), turn, signal);
+      await clock.sleep(step.pauseMs, signal);
+      if (signal.aborted) throw sensorFault('late', `the deadline was over in a pause before ${name} was asked`);
+    }
+  };
+  let isAwake = false;
+  /** Sends what puts the device to rest, also when the time of the read is over. */
+  const rest = async (): Promise<void> => {
+    if (!isAwake) return;
+    isAwake = false;
+    const restMs = REST_MS + after.reduce((total, { pauseMs }) => total + pauseMs, 0);
+    await withinMs(clock, restMs, (signal) => send(after, signal)).catch((error: unknown) =>
+      log.warn({ sensor: name, error: messageOf(error) }, 'the commands behind a read could not be sent'),
+    );
+  };
+  const closing = new AbortController();
+  let reading: Promise<unknown> = Promise.resolve();
+  const wakeAndAsk = async (signal: AbortSignal): Promise<readonly Reading[]> => {
+    isAwake = true;
+    try {
+      await send(before, signal);
+      return await ask(signal);
+    } finally {
+      await rest();
+    }
+  };
+  const read = async (signal: AbortSignal): Promise<readonly Reading[]> => {
+    if (before.length === 0 && after.length === 0) return await ask(signal);
+    // A read whose time is over may still put the device to rest.
+    await reading;
+    const work = wakeAndAsk(AbortSignal.any([signal, closing.signal]));
+    reading = work.catch(() => {});
+    return await work;
+  };
+  const close = async (): Promise<void> => {
+    closing.abort();
+    await reading;
+    await lines.close();
+  };
+  return { read, close };
 }

@@ -4,7 +4,8 @@ import { type BoardBench, openBoardBench, until } from '../../../test/support/bo
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
-import type { SerialPort } from '../../hardware/serial-port.ts';
+import { SerialBuses } from '../../hardware/serial-buses.ts';
+import type { SerialPort, SerialPorts } from '../../hardware/serial-port.ts';
 import { silentLog } from '../../host/log.ts';
 import type { BoardConfigInput } from '../../stand-ins/simulated-board/board-config.ts';
 import type { Reading, Sensor } from '../kind/sensor.ts';
@@ -160,7 +161,8 @@ async function listening(more: Readonly<Record<string, unknown>> = {}): Promise<
     },
     close: async () => {},
   };
-  const ports = { serial: { open: async () => port } } as unknown as SensorDeps['ports']; // no sensor of this kind asks for others
+  const serial = { open: async () => port } as Partial<SerialPorts> as SerialPorts;
+  const ports = { serialBuses: new SerialBuses(serial, clock) } as unknown as SensorDeps['ports']; // no sensor of this kind asks for others
   const config = sensorConfig({ name: 'rain', kind: 'serial-line', port: port.path, ...more });
   const sensor = await openSerialLine(
     config,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { isWhole } from './check-sum.ts';
+import { isWhole } from '../../config/fields/check-sum.ts';
 import { SilenceCutter } from './silence-cutter.ts';
 
 const GAP_MS = 20;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { FIELD_BYTES } from '../../../src/config/fields/frames.ts';
 import { allPresets } from '../../../src/config/models/preset-file.ts';
-import { endOfData } from '../../../src/sensors/serial-line/check-sum.ts';
+import { endOfData } from '../../../src/config/fields/check-sum.ts';
 import { type SerialLineConfig, serialLine } from '../../../src/sensors/serial-line/definition.ts';
 
 /** Bytes of a battery's frame without a probe. */

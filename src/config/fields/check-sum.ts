@@ -2,7 +2,7 @@
  * Check sums of lines and frames on serial lines. Each kind says which bytes it is over, where it stands and how; `from`, `to` and `at` say it
  * otherwise, negative places from the end.
  */
-import type { CheckConfig, CheckKind } from '../../config/fields/frames.ts';
+import type { CheckConfig, CheckKind } from './frames.ts';
 
 interface Sum {
   /** Bytes that the sum takes; none when the whole must give 0, with the sum in it. */
@@ -53,6 +53,16 @@ export function isWhole(bytes: Buffer, { kind, from, to, at }: CheckConfig): boo
   const expected = of(bytes.subarray(start, end));
   if (width === 0) return expected === 0;
   return expected === (order === 'little' ? bytes.readUIntLE(place, width) : bytes.readUIntBE(place, width));
+}
+
+/** Returns the check sum of bytes as a device expects it behind them; undefined for a kind that is no plain sum of bytes. */
+export function sumOf(bytes: Uint8Array, kind: CheckKind): Buffer | undefined {
+  const check = CHECKS[kind];
+  if (typeof check === 'function' || check.width === 0) return undefined;
+  const sum = Buffer.alloc(check.width);
+  if (check.order === 'little') sum.writeUIntLE(check.of(bytes), 0, check.width);
+  else sum.writeUIntBE(check.of(bytes), 0, check.width);
+  return sum;
 }
 
 /** HEX message of VE.Direct, which comes at any place in the text and is not in its sum. */

@@ -1,0 +1,110 @@
+/** Methods of the configuration that are one command to a sensor's device, such as the tare of a scale: in the turns of its port, and once. */
+import { bytesOf } from '../config/fields/request-text.ts';
+import type { RpcConfig, RpcMethodConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import { AgentError } from '../errors/agent-error.ts';
+import { withinDeadline } from '../hardware/deadline.ts';
+import type { SerialBus } from '../hardware/serial-buses.ts';
+import type { SerialSettings } from '../hardware/serial-port.ts';
+import { withinMs } from '../host/bounded-wait.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { Operation } from '../operations/operation.ts';
+import { loadLinearPatterns } from '../values/linear-pattern.ts';
+
+/** An answer that matches nothing within this is noise. */
+const MAX_ANSWER_CHARACTERS = 4096;
+/** Part of a method's deadline after which an answer that is missing is told, in time for the reply. */
+const ANSWER_SHARE = 0.75;
+
+export type LineMachine = Pick<HostMachine, 'clock'> & {
+  readonly ports: { readonly serialBuses: { open(settings: SerialSettings, signal: AbortSignal): Promise<SerialBus> } };
+};
+
+interface Told {
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly expect: string | undefined;
+}
+
+/** Entries of the configuration that send a command to the device of a sensor of `sensors`. */
+export function lineMethods(
+  configs: RpcConfig['methods'],
+  sensors: readonly SensorConfig[],
+  machine: LineMachine,
+): readonly Operation[] {
+  return Object.entries(configs).flatMap(([name, config]) => {
+    const bytes = bytesOf(config.send, config.sendHex);
+    const sensor = sensors.find((one) => one.name === config.sensor);
+    if (bytes === undefined || sensor === undefined || !('port' in sensor)) return [];
+    return [lineMethod(name, { bytes, config, sensor }, machine)];
+  });
+}
+
+interface LineMethod {
+  readonly bytes: Buffer;
+  readonly config: RpcMethodConfig;
+  readonly sensor: Extract<SensorConfig, { readonly port: string }>;
+}
+
+function lineMethod(name: string, { bytes, config, sensor }: LineMethod, { clock, ports }: LineMachine): Operation {
+  const { expect, deadlineMs, description = `Sends a command to ${sensor.name}, once.`, params = {} } = config;
+  return {
+    name,
+    description,
+    params,
+    deadlineMs,
+    // A tare that is told twice forgets what was put on between.
+    effect: 'move',
+    moves: true,
+    isDeclared: true,
+    run: (_params, call) =>
+      withinMs(
+        clock,
+        deadlineMs * ANSWER_SHARE,
+        async (signal) => {
+          const bus = await ports.serialBuses.open(sensor, signal);
+          try {
+            const turn = {
+              what: `the command ${name} on ${sensor.port}`,
+              rank: 'movement',
+              hears: expect !== undefined,
+            } as const;
+            const answer = await bus.run(() => tell(bus, { name: sensor.name, bytes, expect }, signal), turn, signal);
+            return answer === undefined ? { sent: true } : { sent: true, answer };
+          } finally {
+            await bus.close();
+          }
+        },
+        call.signal,
+      ),
+  };
+}
+
+/** Returns the answer that was expected. @throws AgentError `rpc/no-proof` (drop): the device may have done it all the same. */
+async function tell(bus: SerialBus, { name, bytes, expect }: Told, signal: AbortSignal): Promise<string | undefined> {
+  if (expect === undefined) {
+    await bus.port.write(bytes, signal);
+    return undefined;
+  }
+  const expected = (await loadLinearPatterns())(expect);
+  const heard = Promise.withResolvers<string>();
+  let text = '';
+  // An answer may come while the last byte is still reported as sent.
+  const stop = bus.onBytes((piece) => {
+    text = (text + Buffer.from(piece).toString('latin1')).slice(-MAX_ANSWER_CHARACTERS);
+    const line = text.split(/[\r\n]+/).find((one) => expected.test(one));
+    if (line !== undefined || expected.test(text)) heard.resolve((line ?? text).trim());
+  });
+  try {
+    await bus.port.write(bytes, signal);
+    return await withinDeadline(heard.promise, `waiting for the answer of ${name}`, signal);
+  } catch (cause) {
+    if (!signal.aborted) throw cause;
+    const what = text === '' ? 'nothing came' : `what came does not match ${expect}`;
+    throw new AgentError('rpc/no-proof', `${name} was told on ${bus.port.path}, and ${what}: it may have done it`, {
+      recovery: 'drop',
+      cause,
+    });
+  } finally {
+    stop();
+  }
+}
