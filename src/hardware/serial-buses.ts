@@ -38,6 +38,8 @@ export interface SerialBus {
   readonly isShared: boolean;
   /** Runs the work in its turn, in which this share alone hears. @throws AgentError `hardware/deadline` (retry), or whatever the work throws. */
   run<T>(work: () => Promise<T>, turn: SerialTurn, signal: AbortSignal): Promise<T>;
+  /** Resolves when nothing has come for a while, such as the echo of words whose answer nobody needs. */
+  settle(signal: AbortSignal): Promise<void>;
   /** Calls back with what comes in the share's turns, and at any time while it is the only one, until the returned function is called. */
   onBytes(listener: (bytes: Uint8Array) => void, options?: { readonly always: boolean }): () => void;
   /** Commands whose answers may still come, the same list for all that expect the same answer on this port, however often it is opened. */
@@ -154,6 +156,7 @@ export class SerialBuses {
           return await own;
         });
       },
+      settle: (signal) => this.#rest(port, AFTER_WORDS_MS, signal),
       onBytes: (listener, { always } = { always: false }) =>
         port.onBytes((bytes) => {
           if (always || shared.users === 1 || shared.speaker === share) listener(bytes);

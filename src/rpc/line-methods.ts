@@ -6,12 +6,15 @@ import { withinDeadline } from '../hardware/deadline.ts';
 import type { SerialBus } from '../hardware/serial-buses.ts';
 import type { SerialSettings } from '../hardware/serial-port.ts';
 import { withinMs } from '../host/bounded-wait.ts';
+import type { Clock } from '../host/clock.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { Operation } from '../operations/operation.ts';
 import { loadLinearPatterns } from '../values/linear-pattern.ts';
 
 /** An answer that matches nothing within this is noise. */
 const MAX_ANSWER_CHARACTERS = 4096;
+/** An answer without a line end is whole when nothing more has come for so long. */
+const LINE_END_MS = 100;
 /** Part of a method's deadline after which an answer that is missing is told, in time for the reply. */
 const ANSWER_SHARE = 0.75;
 
@@ -23,6 +26,7 @@ interface Told {
   readonly name: string;
   readonly bytes: Buffer;
   readonly expect: string | undefined;
+  readonly clock: Pick<Clock, 'after'>;
 }
 
 /** Entries of the configuration that send a command to the device of a sensor of `sensors`. */
@@ -68,7 +72,11 @@ function lineMethod(name: string, { bytes, config, sensor }: LineMethod, { clock
               rank: 'movement',
               hears: expect !== undefined,
             } as const;
-            const answer = await bus.run(() => tell(bus, { name: sensor.name, bytes, expect }, signal), turn, signal);
+            const answer = await bus.run(
+              () => tell(bus, { name: sensor.name, bytes, expect, clock }, signal),
+              turn,
+              signal,
+            );
             return answer === undefined ? { sent: true } : { sent: true, answer };
           } finally {
             await bus.close();
@@ -80,7 +88,11 @@ function lineMethod(name: string, { bytes, config, sensor }: LineMethod, { clock
 }
 
 /** Returns the answer that was expected. @throws AgentError `rpc/no-proof` (drop): the device may have done it all the same. */
-async function tell(bus: SerialBus, { name, bytes, expect }: Told, signal: AbortSignal): Promise<string | undefined> {
+async function tell(
+  bus: SerialBus,
+  { name, bytes, expect, clock }: Told,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   if (expect === undefined) {
     await bus.port.write(bytes, signal);
     return undefined;
@@ -88,11 +100,17 @@ async function tell(bus: SerialBus, { name, bytes, expect }: Told, signal: Abort
   const expected = (await loadLinearPatterns())(expect);
   const heard = Promise.withResolvers<string>();
   let text = '';
-  // An answer may come while the last byte is still reported as sent.
+  let cancel = (): void => {};
+  // An answer may come while the last byte is still reported as sent, and in pieces.
   const stop = bus.onBytes((piece) => {
     text = (text + Buffer.from(piece).toString('latin1')).slice(-MAX_ANSWER_CHARACTERS);
-    const line = text.split(/[\r\n]+/).find((one) => expected.test(one));
-    if (line !== undefined || expected.test(text)) heard.resolve((line ?? text).trim());
+    const lines = text.split(/[\r\n]+/);
+    const at = lines.findIndex((line) => expected.test(line));
+    if (at < 0 && !expected.test(text)) return;
+    cancel();
+    const answer = (lines[at] ?? text).trim();
+    if (at >= 0 && at < lines.length - 1) heard.resolve(answer);
+    else cancel = clock.after(LINE_END_MS, () => heard.resolve(answer));
   });
   try {
     await bus.port.write(bytes, signal);
@@ -105,6 +123,7 @@ async function tell(bus: SerialBus, { name, bytes, expect }: Told, signal: Abort
       cause,
     });
   } finally {
+    cancel();
     stop();
   }
 }

@@ -270,8 +270,13 @@ function asking(
   const send = async (steps: SerialLineConfig['before'], signal: AbortSignal): Promise<void> => {
     for (const step of steps) {
       const bytes = bytesOf(step.send, step.sendHex) ?? Buffer.alloc(0);
-      const turn = { what: `a command to ${name} on ${port.path}`, rank: 'movement', hears: false } as const;
-      await bus.run(() => port.write(bytes, signal), turn, signal);
+      // Devices acknowledge such commands: on a port of several that is over before somebody else is told something.
+      const tell = async (): Promise<void> => {
+        await port.write(bytes, signal);
+        if (bus.isShared) await bus.settle(signal);
+      };
+      const turn = { what: `a command to ${name} on ${port.path}`, rank: 'movement', hears: true } as const;
+      await bus.run(tell, turn, signal);
       await clock.sleep(step.pauseMs, signal);
       if (signal.aborted) throw sensorFault('late', `the deadline was over in a pause before ${name} was asked`);
     }

@@ -1,0 +1,157 @@
+/** Several devices behind one serial line: relay boards, scales with tare and dust sensors that sleep, and no answer for the wrong one. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ActuatorDriver } from '../../src/actuators/kind/actuator.ts';
+import { opener } from '../../src/actuators/serial-write/driver.ts';
+import { actuatorSchema } from '../../src/config/schema/actuators.ts';
+import { rpcSchema } from '../../src/config/schema/rpc.ts';
+import { linuxPorts } from '../../src/hardware/linux-ports.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import { runProgram } from '../../src/host/run-program.ts';
+import { lineMethods } from '../../src/rpc/line-methods.ts';
+import { open as openSerialLine } from '../../src/sensors/serial-line/driver.ts';
+import { sensorConfig, sensorDeps } from '../support/sensor-bench.ts';
+import { openSharedLine, QUERY, SharedLine, SLEEP, WORK } from '../support/shared-line.ts';
+
+/** Ten minutes of it are run by hand: `SHARED_LINE_MS=600000`. */
+const RUN_MS = Number(process.env.SHARED_LINE_MS ?? 4_000);
+const never = new AbortController().signal;
+const CHANNELS = [1, 2, 3, 4, 5, 6, 7, 8];
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-lines-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Draws that are the same in each run (mulberry32). */
+function draws(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Command of a relay board of LCTech's kind, with the sum of its bytes. */
+function relayHex(channel: number, state: 0 | 1): string {
+  return Buffer.from([0xa0, channel, state, (0xa0 + channel + state) & 0xff]).toString('hex');
+}
+
+async function relay(port: string, channel: number, ports: object): Promise<ActuatorDriver> {
+  const config = actuatorSchema.parse({
+    name: `relay${channel}`,
+    kind: 'serial-write',
+    port,
+    sendHex: { on: relayHex(channel, 1), off: relayHex(channel, 0) },
+    expect: '^OK',
+    replyTimeout: '400ms',
+  });
+  return await opener(config as never, { ports, clock: systemClock, runProgram } as never)(never);
+}
+
+describe.each(['pty', 'tcp'])('a relay board, a scale and a dust sensor on one line over %s', (way) => {
+  it.each([{ mute: 0 }, { mute: 0.05 }])(
+    'lose and double no command, and get no answer that is not theirs: %o',
+    async ({ mute }) => {
+      const draw = draws(way === 'pty' ? 1 : 2);
+      const line = new SharedLine(draw, { mute });
+      const place = await openSharedLine(line, way === 'pty' ? { path: join(folder, 'yard') } : {});
+      const { port } = place;
+      const ports = linuxPorts(systemClock, 'sysfs');
+      const deps = sensorDeps({ ports, folder });
+      const scaleConfig = sensorConfig({
+        name: 'scale',
+        kind: 'serial-line',
+        port,
+        request: 'S\r\n',
+        format: 'regex',
+        pattern: '^S S +(?<weight>[0-9.]+) g',
+        responseTimeout: '400ms',
+        deadline: '10s',
+        period: '20s',
+      });
+      const dustConfig = sensorConfig({
+        name: 'dust',
+        kind: 'serial-line',
+        port,
+        requestHex: QUERY,
+        frame: { start: 'aa c0', length: 10 },
+        check: { kind: 'sum8', from: 2, at: -2 },
+        fields: { pm25: { at: 2, order: 'little' } },
+        before: [{ sendHex: WORK, pause: '60ms' }],
+        after: [{ sendHex: SLEEP }],
+        responseTimeout: '400ms',
+        deadline: '10s',
+        period: '20s',
+      });
+      const [scale, dust] = await Promise.all([
+        openSerialLine(scaleConfig, deps, never),
+        openSerialLine(dustConfig, deps, never),
+      ]);
+      const relays = await Promise.all(CHANNELS.map((channel) => relay(port, channel, ports)));
+      const { methods } = rpcSchema.parse({
+        methods: { tare: { sensor: 'scale', send: 'T\r\n', expect: '^T', deadline: '8s' } },
+      });
+      const [tare] = lineMethods(methods, [scaleConfig], { clock: systemClock, ports });
+      const wanted = CHANNELS.map(() => [] as string[]);
+      let tares = 0;
+      const readings = { scale: 0, dust: 0, missing: 0 };
+      const wrong: unknown[] = [];
+      const untilMs = Date.now() + RUN_MS;
+      const isMissing = (error: { readonly code?: string; readonly message?: string }): void => {
+        if (mute === 0 || error.code === 'hardware/deadline') wrong.push(error.message);
+        readings.missing += 1;
+      };
+      const switching = relays.map(async (one, at) => {
+        while (Date.now() < untilMs) {
+          const isOn = draw() < 0.5;
+          wanted[at]?.push(`${at + 1} ${isOn ? 'on' : 'off'}`);
+          await one.write(isOn, never).catch(isMissing);
+          await pause(draw() * 3_000);
+        }
+      });
+      const taring = (async () => {
+        while (Date.now() < untilMs) {
+          tares += 1;
+          await Promise.resolve(tare?.run({}, { asker: 'platform', note: undefined, signal: never })).then((answer) => {
+            if (JSON.stringify(answer) !== '{"sent":true,"answer":"T S      0.00 g"}') wrong.push(answer);
+          }, isMissing);
+          await pause(draw() * 700);
+        }
+      })();
+      const reading = (['scale', 'dust'] as const).map(async (name) => {
+        const [sensor, given] = name === 'scale' ? [scale, line.weights] : [dust, line.dusts];
+        let last = 0;
+        while (Date.now() < untilMs) {
+          await sensor.read(never).then((values) => {
+            const value = Number(values[0]?.value);
+            // Each value is given once, and in order: an earlier one would be an answer to an earlier question.
+            if (values.length !== 1 || !given.has(value) || value <= last || value !== [...given].at(-1))
+              wrong.push(values);
+            last = value;
+            readings[name] += 1;
+          }, isMissing);
+          await pause(draw() * 100);
+        }
+      });
+      await Promise.all([...switching, taring, ...reading]);
+      await Promise.all([scale.close(), dust.close(), ...relays.map((one) => one.close())]);
+      await ports.close();
+      place.close();
+      expect(wrong).toEqual([]);
+      for (const channel of CHANNELS)
+        expect(line.told.filter((told) => told.startsWith(`${channel} `))).toEqual(wanted[channel - 1]);
+      expect(line.told.filter((told) => told === 'tare')).toHaveLength(tares);
+      expect([line.collisions, line.isDustAwake]).toEqual([0, false]);
+      expect([readings.scale > 0, readings.dust > 0, tares > 0]).toEqual([true, true, true]);
+      if (RUN_MS > 60_000) console.log({ way, mute, commands: line.told.length, tares, readings });
+    },
+    4 * RUN_MS + 20_000,
+  );
+});
