@@ -78,6 +78,7 @@ static napi_value initialise(napi_env env, napi_value exports) {
   turnstone_export(env, exports, "lockFile", lock_file);
   turnstone_export_gpio(env, exports);
   turnstone_export_pty(env, exports);
+  turnstone_export_serial(env, exports);
   return exports;
 }
 

@@ -22,4 +22,7 @@ void turnstone_export_gpio(napi_env env, napi_value exports);
 /* Pseudo-terminals for the simulated board (pty.c). */
 void turnstone_export_pty(napi_env env, napi_value exports);
 
+/* RS-485 lines (serial.c). */
+void turnstone_export_serial(napi_env env, napi_value exports);
+
 #endif

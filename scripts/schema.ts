@@ -35,6 +35,10 @@ export function plainJsonSchema(): JsonObject {
       ].filter((part) => part !== undefined);
       if (description.length > 0) words.description = description.join('; ');
       for (const word of OWN_WORDS) delete words[word];
+      const { properties, required } = jsonSchema;
+      // A named line brings the port.
+      if (properties !== undefined && 'on' in properties && 'port' in properties)
+        jsonSchema.required = required?.filter((key) => key !== 'port');
     },
   });
   return {

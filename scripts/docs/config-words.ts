@@ -21,6 +21,12 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'hardware.boardSocket': 'socket of the simulated board',
   'hardware.gpio':
     'way to the GPIO lines; `auto` uses sysfs where it can be written. Lines with bias, debounce or edges always use the character device',
+  'lines[].name': 'name of the line, for `on:` in a sensor or an output',
+  'lines[].port': 'path under `/dev`, or `tcp://host:port` of a device server',
+  'lines[].baudRate': 'bits in a second; default: that of the kind',
+  'lines[].dataBits': 'default: that of the kind',
+  'lines[].parity': 'default: that of the kind',
+  'lines[].stopBits': 'default: that of the kind',
   'devices[].name': 'name of the slot, for `device:` in a sensor or actuator',
   'devices[].deviceName':
     'name of the device on the platform; of a choice such as `{serialNumber|name}`, the first that it has. By default `{gateway} {serialNumber}`, or `{gateway} {name}` without a serial number',

@@ -42,6 +42,8 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'hardware/serial-failed': 'The port cannot be opened, read or written. The message has the reason.',
   'hardware/serial-no-port':
     'There is no such port, or no connection to its device server. `turnstone scan serial` lists ports.',
+  'hardware/serial-no-rs485':
+    'The driver of the port does not turn an RS-485 line round. Take `rs485` out for a converter that does it by itself, or use a UART that can.',
   'host/already-running': 'Another agent uses the state folder.',
   'host/bad-argument': 'The value cannot be put into the arguments of a program.',
   'host/companion-failed': 'A process of the agent ended.',
@@ -49,6 +51,8 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'platform/unauthorised': 'The platform does not take the access token. Look at the device’s credentials there.',
   'rpc/bad-params': 'The parameters of the command do not fit its method. The message says which.',
   'rpc/deadline-passed': 'The command came too late, or did not end in time. Nothing is done for it afterwards.',
+  'rpc/no-proof':
+    'The device was told the command, and its answer did not come: it may have done it. The command is not repeated.',
   'rpc/program-failed': 'The program of the command did not end well. The message has what it said.',
   'sensors/bad-line': 'What came is not in the form that is configured.',
   'sensors/bad-reading': 'What came cannot be a value.',

@@ -20,6 +20,7 @@ import { checkFiles, checkFolders, checkForService, checkReadable } from './chec
 import { expandTemplates } from './expand-templates.ts';
 import { ConfigError, type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
+import { namesLine, withLines } from './models/with-lines.ts';
 import type { WithPresets } from './models/with-presets.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
 import { readConfigBytes } from './peek-config.ts';
@@ -160,8 +161,15 @@ function isWithin(path: ConfigPath, place: ConfigPath): boolean {
   return place.every((part, depth) => path[depth] === part);
 }
 
-/** A tree that names no model loads nothing for it. */
-async function withNamedModels(root: Record<string, unknown>, path: string): Promise<WithPresets> {
+/** A tree that names no line and no model loads nothing for them. */
+async function withNamedModels(written: Record<string, unknown>, path: string): Promise<WithPresets> {
+  const isOnLine = [written.sensors, written.actuators].some((items) => Array.isArray(items) && items.some(namesLine));
+  const lines = isOnLine ? withLines(written) : { root: written, faults: [] };
+  const models = await withModelsAndPresets(lines.root, path);
+  return { root: models.root, ofFile: models.ofFile, faults: [...lines.faults, ...models.faults] };
+}
+
+async function withModelsAndPresets(root: Readonly<Record<string, unknown>>, path: string): Promise<WithPresets> {
   const { sensors } = root;
   if (!Array.isArray(sensors) || !sensors.some((sensor) => typeof (sensor?.model ?? sensor?.preset) === 'string'))
     return { root, faults: [], ofFile: (fault) => fault };

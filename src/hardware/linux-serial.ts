@@ -9,11 +9,13 @@ import type { SerialPort as NodeSerialPort } from 'serialport';
 import { type AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
+import { nativeAddon } from '../host/native-addon.ts';
 import { Listeners } from '../values/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
 import { isNetworkPort, NetworkSerialPort } from './network-serial.ts';
 import {
+  type Rs485Settings,
   type SerialDescription,
   type SerialPort,
   type SerialPorts,
@@ -144,6 +146,15 @@ class LinuxSerialPort implements SerialPort {
       native.open((error) => (error ? reject(openFault(path, error)) : resolve())),
     );
     if (this.#closing.signal.aborted) return native.close();
+    const { rs485 } = this.#settings;
+    if (rs485 !== undefined) {
+      try {
+        turnRound(path, native, rs485);
+      } catch (error) {
+        await new Promise<void>((resolve) => native.close(() => resolve()));
+        throw error;
+      }
+    }
     // Bytes from before anyone listened are not current; a reading is stamped when it arrives.
     await new Promise<void>((resolve) => native.flush(() => resolve()));
     this.#native = native;
@@ -176,6 +187,27 @@ class LinuxSerialPort implements SerialPort {
       if (this.#closing.signal.aborted) return;
       if (native.isOpen && (await fileIdentity(this.path)) !== opened) native.close();
     }
+  }
+}
+
+interface SerialAddon {
+  setRs485(fd: number, flags: number, delayBeforeMs: number, delayAfterMs: number): void;
+}
+
+/** @throws AgentError `hardware/serial-no-rs485` (retry) where the driver of the port cannot do it. */
+function turnRound(path: string, native: NodeSerialPort, settings: Rs485Settings): void {
+  const { rtsOnSend, rtsAfterSend, receiveWhileSending, delayBeforeMs, delayAfterMs } = settings;
+  const { fd } = native.port as unknown as { readonly fd: number };
+  const flags = Number(rtsOnSend) + 2 * Number(rtsAfterSend) + 4 * Number(receiveWhileSending);
+  try {
+    nativeAddon<SerialAddon>().setRs485(fd, flags, delayBeforeMs, delayAfterMs);
+  } catch (cause) {
+    const why = `the driver of ${path} does not turn an RS-485 line round (${systemCode(cause) ?? messageOf(cause)})`;
+    throw retryable(
+      'hardware/serial-no-rs485',
+      `${why}: take rs485 out for a converter that does it by itself, or use a UART that can`,
+      cause,
+    );
   }
 }
 

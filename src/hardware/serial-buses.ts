@@ -184,7 +184,13 @@ export class SerialBuses {
 }
 
 function isSame(one: SerialSettings, other: SerialSettings): boolean {
-  const words = ({ baudRate, dataBits = 8, stopBits = 1, parity = 'none', flowControl = 'none' }: SerialSettings) =>
-    [baudRate, dataBits, stopBits, parity, flowControl].join();
+  const words = ({
+    baudRate,
+    dataBits = 8,
+    stopBits = 1,
+    parity = 'none',
+    flowControl = 'none',
+    rs485,
+  }: SerialSettings) => JSON.stringify([baudRate, dataBits, stopBits, parity, flowControl, rs485]);
   return words(one) === words(other);
 }

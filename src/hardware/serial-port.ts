@@ -1,6 +1,15 @@
 /** Serial ports that survive being unplugged: an open port comes back by itself, and tells its users when it is gone and when it is back. */
 import { type AgentError, retryable } from '../errors/agent-error.ts';
 
+/** How the driver of a UART turns an RS-485 line round (kernel documentation, "RS485 Serial Communications"). */
+export interface Rs485Settings {
+  readonly rtsOnSend: boolean;
+  readonly rtsAfterSend: boolean;
+  readonly delayBeforeMs: number;
+  readonly delayAfterMs: number;
+  readonly receiveWhileSending: boolean;
+}
+
 export interface SerialSettings {
   /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`; `tcp://host:4001` behind a device server. */
   readonly port: string;
@@ -13,6 +22,8 @@ export interface SerialSettings {
   readonly parity?: 'none' | 'even' | 'odd';
   /** Default `none`. */
   readonly flowControl?: 'none' | 'hardware' | 'software';
+  /** Default: the line is turned round by its converter, or is none. */
+  readonly rs485?: Rs485Settings | undefined;
 }
 
 export interface SerialPort {

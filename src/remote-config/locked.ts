@@ -96,7 +96,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'derived',
 ]);
 /** Options by which a serial line is asked, and the preset that may bring them. */
-const ASKING: readonly string[] = ['request', 'requestHex', 'preset'];
+const ASKING: readonly string[] = ['request', 'requestHex', 'preset', 'before', 'after'];
 /** Fixed attributes that would stand in place of what the agent tells by itself. */
 const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set(OWN_CLIENT_KEYS);
 /** Kinds of outputs that run nothing; any other may, also one that the environment names. */
@@ -303,6 +303,8 @@ function onlyReads(sensor: Tree, known: ReadonlySet<string>): boolean {
   const kind = ownMember(sensor, 'kind');
   if (!READING_KINDS.has(kind)) return false;
   const [port, connection] = [ownMember(sensor, 'port'), ownMember(sensor, 'connection')];
+  // A named line may be one on which outputs are, and from afar nobody sees its port.
+  if ([sensor, connection].some((one) => isMapping(one) && Object.hasOwn(one, 'on'))) return false;
   if (kind === 'serial-line') return isSerialPort(port) && !ASKING.some((option) => Object.hasOwn(sensor, option));
   if (kind === 'modbus' || kind === 'sunspec') {
     if (!isMapping(connection)) return false;

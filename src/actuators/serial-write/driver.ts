@@ -19,11 +19,11 @@ const MAX_ANSWER_CHARACTERS = 4096;
 
 /** @throws as SerialBuses.open. */
 export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps): OpenDriver {
-  const { port: path, baudRate, dataBits, parity, stopBits, replyTimeoutMs } = config;
+  const { port: path, baudRate, dataBits, parity, stopBits, rs485, replyTimeoutMs } = config;
   const noAnswer = (why: string): AgentError => retryable('actuators/no-answer', `${path}: ${why}`);
   return async (signal) => {
     const expected = config.expect === undefined ? undefined : (await loadLinearPatterns())(config.expect);
-    const bus = await ports.serialBuses.open({ port: path, baudRate, dataBits, parity, stopBits }, signal);
+    const bus = await ports.serialBuses.open({ port: path, baudRate, dataBits, parity, stopBits, rs485 }, signal);
     // Also those of other outputs here, and of a port that is opened anew.
     const owed = bus.owed(config.expect ?? '');
     const answered = async (line: Buffer, answer: LinearPattern, writeSignal: AbortSignal): Promise<void> => {

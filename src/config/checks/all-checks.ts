@@ -37,10 +37,19 @@ import { checkKinds } from './kinds.ts';
 import { checkDisabled, checkDoubled, checkNames, checkReferences } from './references.ts';
 import { checkAlarmConditions, checkAlarmTypes, checkConditions, checkLostSensors, checkRuleTypes } from './rules.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
-import { checkBias, checkBoard, checkBuses, checkLines, checkSharedLines } from './used-twice.ts';
+import { checkBias, checkBoard, checkBuses, checkLines, checkNamedLines, checkSharedLines } from './used-twice.ts';
 
 const NAMES = [checkNames, checkDoubled, checkReferences, checkDisabled];
-const PLACES = [checkLines, checkBuses, checkSharedLines, checkBias, checkBoard, checkSockets, checkLockoutFile];
+const PLACES = [
+  checkLines,
+  checkBuses,
+  checkNamedLines,
+  checkSharedLines,
+  checkBias,
+  checkBoard,
+  checkSockets,
+  checkLockoutFile,
+];
 const KEYS = [
   checkKeyRules,
   checkProducedKeys,

@@ -4,7 +4,7 @@ import { placesOf } from '../../kinds/actuator-kinds.ts';
 import { getOrInsert } from '../../values/get-or-insert.ts';
 import { likelySameLine, lineIdentity } from '../fields/addresses.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
-import { type Finding, finding, repeated } from '../fields/findings.ts';
+import { type Finding, finding, noEffect, repeated } from '../fields/findings.ts';
 import { isHost, modbusLine, modbusSettings, serialSettings } from '../fields/line-agreement.ts';
 import type { ActuatorConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check, ConfigDraft } from './draft.ts';
@@ -96,6 +96,24 @@ function lineUser({ config, path }: ReturnType<typeof devices>[number]): LineUse
   const at = [...path, 'connection', isHost(connection) ? 'host' : 'port'];
   return { line: modbusLine(connection), speaks: 'Modbus', settings: modbusSettings(connection), path: at };
 }
+
+/** Names of lines stand once, no port has two, and the settings of RS-485 are those of a UART of this machine. */
+export const checkNamedLines: Check = (draft) => {
+  const { lines = [] } = draft.sections;
+  const at = (index: number): ConfigPath => ['lines', index];
+  const named = lines.map(({ name }, index) => ({ what: name, path: [...at(index), 'name'] }));
+  const ports = lines.map(({ port }, index) => ({ what: port, path: [...at(index), 'port'] }));
+  const ofServers = lines.flatMap(({ port, rs485 }, index) =>
+    rs485 !== undefined && port.startsWith('tcp:')
+      ? [noEffect(at(index), 'rs485', 'a port of this machine; a device server has settings of its own')]
+      : [],
+  );
+  return [
+    ...twice(named, 'two lines of one name:', 'a name of its own'),
+    ...twice(ports, 'two lines on one port:', 'a port of its own'),
+    ...ofServers,
+  ];
+};
 
 /** Protocol in which several users ask in turns; undefined for a device that must be alone. */
 function protocolOf(config: SensorConfig | ActuatorConfig): string | undefined {

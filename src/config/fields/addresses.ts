@@ -1,7 +1,7 @@
 /** Where hardware is: GPIO lines, I2C addresses, serial ports, Modbus connections. Shared by sensors and actuators. */
 import { normalize } from 'node:path';
 import { z } from 'zod';
-import { duration, section, text, whole } from './fields.ts';
+import { duration, name, section, text, whole } from './fields.ts';
 
 /** The longest wait for one answer on a serial line or Modbus connection: ten times the slowest meter seen. */
 const DEFAULT_RESPONSE_TIMEOUT = '1s';
@@ -71,16 +71,48 @@ export const i2cFields = (addresses: { readonly default?: number; readonly min?:
 const SERIAL_PORT =
   /^(?:(?!.*\/\.{1,2}(?:\/|$))\/[^\0]*|tcp:\/\/(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):[1-9]\d{0,4})$/;
 
+/**
+ * A line that the driver of its UART turns round by itself: RTS opens the transmitter, for as long as is sent. Converters that turn round by
+ * themselves, as those on USB do, need none of it.
+ */
+export const rs485 = section({
+  /** RTS is high while something is sent. */
+  rtsOnSend: z.boolean().default(true),
+  /** RTS is high afterwards. */
+  rtsAfterSend: z.boolean().default(false),
+  delayBefore: duration({ max: '1s' }).prefault('0s'),
+  delayAfter: duration({ max: '1s' }).prefault('0s'),
+  /** Hears what is sent, too. */
+  receiveWhileSending: z.boolean().default(false),
+});
+
+const portField = () =>
+  text(SERIAL_PORT, 'an absolute path, beginning with /, without /./ and /../, or tcp://host:port').overwrite((port) =>
+    port.startsWith('/') ? normalize(port) : port,
+  );
+
 export const serialPortFields = {
+  /** Name of a line of `lines`, in place of port and settings. */
+  on: name().optional(),
   /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order; tcp://host:4001 is one of a device server. */
-  port: text(SERIAL_PORT, 'an absolute path, beginning with /, without /./ and /../, or tcp://host:port').overwrite(
-    (port) => (port.startsWith('/') ? normalize(port) : port),
-  ),
+  port: portField(),
   baudRate: whole(50, 4_000_000).default(DEFAULT_BAUD_RATE),
   dataBits: z.literal([5, 6, 7, 8]).default(8),
   parity: z.enum(['none', 'even', 'odd']).default('none'),
   stopBits: z.literal([1, 2]).default(1),
+  rs485: rs485.optional(),
 };
+
+/** A port or a device server that sensors and outputs are on, by its name. */
+export const serialLine = section({
+  name: name(),
+  port: portField(),
+  baudRate: serialPortFields.baudRate.removeDefault().optional(),
+  dataBits: serialPortFields.dataBits.removeDefault().optional(),
+  parity: serialPortFields.parity.removeDefault().optional(),
+  stopBits: serialPortFields.stopBits.removeDefault().optional(),
+  rs485: serialPortFields.rs485,
+});
 
 /** A name, an IPv4 address, or an IPv6 address with at least two colons and, for a link's own, its zone; in brackets as in a URL, or without. */
 const HOST =

@@ -30,8 +30,16 @@ export function serialSettings({
   dataBits = 8,
   parity = 'none',
   stopBits = 1,
+  rs485,
 }: SerialSettings): readonly string[] {
-  return [`baudRate ${baudRate}`, `dataBits ${dataBits}`, `parity ${parity}`, `stopBits ${stopBits}`];
+  const turning = rs485 && Object.entries(rs485).map(([option, value]) => `${option} ${value}`);
+  return [
+    `baudRate ${baudRate}`,
+    `dataBits ${dataBits}`,
+    `parity ${parity}`,
+    `stopBits ${stopBits}`,
+    turning === undefined ? 'no rs485' : `rs485 with ${turning.join(' and ')}`,
+  ];
 }
 
 export function isHost(connection: ModbusConnection): connection is HostConnection {

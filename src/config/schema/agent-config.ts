@@ -1,5 +1,6 @@
 /** The whole configuration: one YAML file, as the rest of the agent sees it. Frozen, complete, with units in its names. */
 import { z } from 'zod';
+import { serialLine } from '../fields/addresses.ts';
 import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from '../fields/default-places.ts';
 import { filePath, label, list, section } from '../fields/fields.ts';
 import { MAX_ITEMS } from '../fields/max-items.ts';
@@ -32,6 +33,8 @@ export const configShape = {
   log: logSchema.prefault({}),
   time: timeSchema.prefault({}),
   hardware: hardwareSchema.prefault({}),
+  /** Serial ports with several sensors and outputs, which name them by `on`. */
+  lines: list(serialLine, { max: 64 }).optional(),
   /** Attached devices: each a device of its own on the platform. */
   devices: list(deviceSchema, { max: MAX_ITEMS.devices }).default([]),
   sensors: list(sensorSchema, { max: MAX_ITEMS.sensors }).default([]),
