@@ -197,6 +197,7 @@ interface SerialAddon {
 /** @throws AgentError `hardware/serial-no-rs485` (retry) where the driver of the port cannot do it. */
 function turnRound(path: string, native: NodeSerialPort, settings: Rs485Settings): void {
   const { rtsOnSend, rtsAfterSend, receiveWhileSending, delayBeforeMs, delayAfterMs } = settings;
+  // The file descriptor belongs to the Linux binding; serialport's types have that of no system.
   const { fd } = native.port as unknown as { readonly fd: number };
   const flags = Number(rtsOnSend) + 2 * Number(rtsAfterSend) + 4 * Number(receiveWhileSending);
   try {

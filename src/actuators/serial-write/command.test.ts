@@ -1,24 +1,25 @@
 /** Commands as makers print them: relay boards by bytes, numbers by a template with a check sum. */
 import { describe, expect, it } from 'vitest';
+import { rangeOf } from '../../config/fields/command-template.ts';
 import { actuatorSchema } from '../../config/schema/actuators.ts';
-import { commandOf, rangeOf } from './command.ts';
+import { type CommandConfig, commandOf } from './command.ts';
 import { serialWrite } from './definition.ts';
 
-const hex = (config: Parameters<typeof commandOf>[0], value: boolean | number | string): string =>
+const hex = (config: CommandConfig, value: boolean | number | string): string =>
   commandOf(config, value).toString('hex');
 
 const COMMON = { name: 'relay', kind: 'serial-write', port: '/dev/ttyUSB0' };
 
-function faultsOf(options: Readonly<Record<string, unknown>>): readonly string[] {
+function faultsOf(options: Readonly<Record<string, unknown>>): readonly (string | undefined)[] {
   const config = actuatorSchema.parse({ ...COMMON, ...options }) as never;
   return (serialWrite.faults?.(config, ['actuators', 0]) ?? []).map(({ problem }) => problem);
 }
 
 describe('bytes of a command', () => {
   it('are those of its value', () => {
-    const relay = { send: { on: '\xa0\x01\x01\xa2', off: '\xa0\x01\x00\xa1' } };
+    const relay: CommandConfig = { send: { on: '\xa0\x01\x01\xa2', off: '\xa0\x01\x00\xa1' } };
     expect([hex(relay, true), hex(relay, false)]).toEqual(['a00101a2', 'a00100a1']);
-    const modes = { sendHex: { eco: '01 02', '2.5': '03' } as Readonly<Record<string, string>> };
+    const modes: CommandConfig = { sendHex: { eco: '01 02', '2.5': '03' } };
     expect([hex(modes, 'eco'), hex(modes, 2.5)]).toEqual(['0102', '03']);
     expect(() => hex(modes, 'constructor')).toThrow('no bytes for constructor');
   });

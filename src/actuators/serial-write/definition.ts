@@ -4,13 +4,13 @@
  */
 import { valueType } from '../../config/fields/actuator-fields.ts';
 import { serialPortFields } from '../../config/fields/addresses.ts';
+import { badCheck, NUMBER_TYPES, numberType, rangeOf, VALUE_PLACE } from '../../config/fields/command-template.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { duration, pattern, table, text } from '../../config/fields/fields.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
-import { check } from '../../config/fields/frames.ts';
+import { commandCheck } from '../../config/fields/frames.ts';
 import { byteText, hexText } from '../../config/fields/request-text.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
-import { badCheck, NUMBER_TYPES, numberType, rangeOf, VALUE_PLACE } from './command.ts';
 
 /** `on`, `off`, a number or a word. */
 const spokenValue = () => text(/^[^\p{Cc}]{1,64}$/u, 'a value: on, off, a number or a word');
@@ -34,7 +34,7 @@ const schema = actuatorSection('serial-write', {
   /** The same in hex. */
   sendHex: table(spokenValue(), hexText().max(4_096)).meta({ private: true }).optional(),
   /** Check sum of what a template makes: over all before it, or from `from` on. It stands last, or where `{check}` is. */
-  check: check.optional(),
+  check: commandCheck.optional(),
   /** The answer that means success; without it a complete write does. */
   expect: pattern().optional(),
   replyTimeout: duration({ min: '10ms', max: '1m' }).prefault('1s'),

@@ -73,6 +73,13 @@ export const check = z
   .union([z.enum(CHECKS), section({ kind: z.enum(CHECKS), from: place(), to: place(), at: place() })])
   .transform((written): CheckConfig => (typeof written === 'string' ? { kind: written } : written));
 
+/** Check sum of a command, which stands where the template says it. */
+export const commandCheck = z
+  .union([z.enum(CHECKS), section({ kind: z.enum(CHECKS), from: whole(0, MAX_FRAME_BYTES).optional() })])
+  .transform(
+    (written): Pick<CheckConfig, 'kind' | 'from'> => (typeof written === 'string' ? { kind: written } : written),
+  );
+
 export type CheckKind = (typeof CHECKS)[number];
 export interface CheckConfig {
   readonly kind: CheckKind;

@@ -34,7 +34,7 @@ it('names a line that is not there, and settings that are the line’s', () => {
     ],
   });
   expect(faults.map(({ path, problem, expected }) => [path.join('.'), problem, expected])).toEqual([
-    ['sensors.0.on', 'no such line:', 'yard'],
+    ['sensors.0.on', 'no such line:', 'one of yard'],
     ['sensors.1.baudRate', 'baudRate beside on:', 'baudRate of the line yard alone'],
   ]);
 });

@@ -6,7 +6,7 @@ import { isMapping } from './own-words.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** What a line says for all who are on it. */
+/** Options that a line has for all who are on it. */
 const OF_LINE = ['port', 'baudRate', 'dataBits', 'parity', 'stopBits', 'rs485'] as const;
 /** Stands for the port of a line that is not there, which is one fault and not two. */
 const NO_PORT = '/dev/null';

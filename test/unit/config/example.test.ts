@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { configJsonSchema, plainJsonSchema, SCHEMA_FILE } from '../../../scripts/schema.ts';
 import { faultLine } from '../../../src/config/fields/config-fault.ts';
+import { withLines } from '../../../src/config/models/with-lines.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { bare } from '../../../src/config/schema/schema-walk.ts';
@@ -54,8 +55,12 @@ function shapeOf(option: z.core.$ZodType): Readonly<Record<string, z.core.$ZodTy
   return def.type === 'object' ? [def.shape] : [];
 }
 
-/** JSON Schema's own words, which are in every book; conditions within others, and those of an alarm, which have the options of a rule's. */
-const SHAPE_WORDS = /\.(params|allowed|all\[\]|any\[\]|not)\.|alarms\[\]\.(time|weekdays|dates|any|not)$/;
+/**
+ * JSON Schema's own words, which are in every book; conditions within others, and those of an alarm, which have the options of a rule's; settings of
+ * RS-485, which `lines` shows, and commands beside a read, which are text or hex as a request is.
+ */
+const SHAPE_WORDS =
+  /\.(params|allowed|all\[\]|any\[\]|not)\.|alarms\[\]\.(time|weekdays|dates|any|not)$|\]\.(connection\.)?rs485$|connection\.on$|\.(before|after)\[\]\.(send|pause)$/;
 
 describe('the example configuration', () => {
   it('passes check-config', async () => {
@@ -79,7 +84,7 @@ describe('the example configuration', () => {
   });
 
   it('has no mistake in the options that are off', async () => {
-    const result = configSchema.safeParse(await everyOption());
+    const result = configSchema.safeParse(withLines((await everyOption()) as Record<string, unknown>).root);
     expect(result.error?.issues ?? []).toEqual([]);
   });
 });

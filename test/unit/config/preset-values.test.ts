@@ -1,8 +1,8 @@
 /** Values that the presets read: numbers that can be negative are read with their sign, and no field lies behind what a frame holds. */
 import { describe, expect, it } from 'vitest';
+import { endOfData } from '../../../src/config/fields/check-sum.ts';
 import { FIELD_BYTES } from '../../../src/config/fields/frames.ts';
 import { allPresets } from '../../../src/config/models/preset-file.ts';
-import { endOfData } from '../../../src/config/fields/check-sum.ts';
 import { type SerialLineConfig, serialLine } from '../../../src/sensors/serial-line/definition.ts';
 
 /** Bytes of a battery's frame without a probe. */
