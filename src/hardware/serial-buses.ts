@@ -10,6 +10,7 @@ import { retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { once } from '../host/shared-work.ts';
 import { getOrInsert } from '../values/get-or-insert.ts';
+import { deadlineError } from './deadline.ts';
 import type { SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
 import { TurnQueue, type TurnRank } from './turn-queue.ts';
 
@@ -122,12 +123,12 @@ export class SerialBuses {
 
   #share(port: SerialPort, shared: Shared, close: () => Promise<void>): SerialBus {
     const share = {};
-    const inTurn = async <T>(work: () => Promise<T>, hears: boolean, signal: AbortSignal): Promise<T> => {
+    const inTurn = async <T>(work: () => Promise<T>, { what, hears }: SerialTurn, signal: AbortSignal): Promise<T> => {
       const isAfterOthers = shared.last !== undefined && shared.last !== share;
       shared.speaker = shared;
       try {
         if (hears && isAfterOthers) await this.#rest(port, shared.quietMs, signal);
-        signal.throwIfAborted();
+        if (signal.aborted) throw deadlineError(what, signal);
         shared.speaker = share;
         shared.last = share;
         shared.quietMs = AFTER_MISSING_MS;
@@ -147,7 +148,7 @@ export class SerialBuses {
       run: async <T>(work: () => Promise<T>, { what, rank = 'reading', hears }: SerialTurn, signal: AbortSignal) => {
         let own: Promise<T> | undefined;
         const begin = (): Promise<T> => {
-          own = inTurn(work, hears, signal);
+          own = inTurn(work, { what, hears }, signal);
           return own;
         };
         // Work that has begun says by itself how it ended.
