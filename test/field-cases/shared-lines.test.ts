@@ -13,6 +13,8 @@ import { systemClock } from '../../src/host/clock.ts';
 import { runProgram } from '../../src/host/run-program.ts';
 import { lineMethods } from '../../src/rpc/line-methods.ts';
 import { open as openSerialLine } from '../../src/sensors/serial-line/driver.ts';
+import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
+import { until } from '../support/board-bench.ts';
 import { sensorConfig, sensorDeps } from '../support/sensor-bench.ts';
 import { openSharedLine, QUERY, SharedLine, SLEEP, WORK } from '../support/shared-line.ts';
 
@@ -159,4 +161,51 @@ describe.each(['pty', 'tcp'])('a relay board, a scale and a dust sensor on one l
     },
     4 * RUN_MS + 20_000,
   );
+});
+
+describe('relay boards of two makers', () => {
+  it.each([
+    ['LCTech, by bytes', { sendHex: { on: 'A0 01 01 A2', off: 'A0 01 00 A1' } }, ['a00101a2', 'a00100a1']],
+    [
+      'Numato, by words, with a prompt behind them',
+      { send: { on: 'relay on 0\r', off: 'relay off 0\r' }, expect: '>$' },
+      ['72656c6179206f6e20300d', '72656c6179206f666620300d'],
+    ],
+    [
+      'Denkovi, by words that it repeats',
+      { send: { on: '01+//', off: '01-//' }, expect: '^01[+-]//' },
+      ['30312b2f2f', '30312d2f2f'],
+    ],
+  ])('%s', async (_maker, options, told) => {
+    const heard: string[] = [];
+    const wire = new PtyWire(join(folder, 'board'), (bytes) => {
+      heard.push(Buffer.from(bytes).toString('hex'));
+      if ('expect' in options)
+        wire.send(Buffer.concat([Buffer.from(bytes), Buffer.from(options.expect === '>$' ? '\n>' : '')]));
+    });
+    const ports = linuxPorts(systemClock, 'sysfs');
+    const config = actuatorSchema.parse({ name: 'relay', kind: 'serial-write', port: wire.device, ...options });
+    const driver = await opener(config as never, { ports, clock: systemClock, runProgram } as never)(never);
+    await driver.write(true, never);
+    await until('the command', () => heard.length > 0);
+    await driver.write(false, never);
+    await until('both commands', () => heard.join('') === told.join(''));
+    await driver.close();
+    await ports.close();
+    wire.close();
+    expect(heard.join('')).toBe(told.join(''));
+  });
+});
+
+it('a port whose driver cannot turn an RS-485 line round says so', async () => {
+  const wire = new PtyWire(join(folder, 'uart'), () => {});
+  const ports = linuxPorts(systemClock, 'sysfs');
+  const rs485 = { rtsOnSend: true, rtsAfterSend: false, delayBeforeMs: 0, delayAfterMs: 1, receiveWhileSending: false };
+  await expect(ports.serialBuses.open({ port: wire.device, baudRate: 9_600, rs485 }, never)).rejects.toMatchObject({
+    code: 'hardware/serial-no-rs485',
+    recovery: 'retry',
+    message: expect.stringContaining('does not turn an RS-485 line round'),
+  });
+  await ports.close();
+  wire.close();
 });
