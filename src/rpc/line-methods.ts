@@ -14,7 +14,7 @@ import { loadLinearPatterns } from '../values/linear-pattern.ts';
 /** An answer that matches nothing within this is noise. */
 const MAX_ANSWER_CHARACTERS = 4096;
 /** An answer without a line end is whole when nothing more has come for so long. */
-const LINE_END_MS = 100;
+const LINE_END_MS = 500;
 /** Part of a method's deadline after which an answer that is missing is told, in time for the reply. */
 const ANSWER_SHARE = 0.75;
 
