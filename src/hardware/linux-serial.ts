@@ -18,6 +18,7 @@ import {
   type SerialPort,
   type SerialPorts,
   type SerialSettings,
+  type SerialSpeed,
   unplugged,
 } from './serial-port.ts';
 import { type TurnQueue, TurnQueues } from './turn-queue.ts';
@@ -88,6 +89,9 @@ class LinuxSerialPort implements SerialPort {
   readonly onPlug = this.#plugs.add;
   readonly #closing = new AbortController();
   #native: NodeSerialPort | undefined;
+  /** Those that hold now. */
+  #speed: Required<SerialSpeed>;
+  #isReopening = false;
 
   static async open(settings: SerialSettings, deps: PortDeps, signal: AbortSignal): Promise<LinuxSerialPort> {
     const port = new LinuxSerialPort(settings, deps);
@@ -104,6 +108,7 @@ class LinuxSerialPort implements SerialPort {
   private constructor(settings: SerialSettings, deps: PortDeps) {
     this.path = settings.port;
     this.#settings = settings;
+    this.#speed = speedOf(settings);
     this.#deps = deps;
     this.#backoff = new Backoff(REOPEN, deps.clock);
   }
@@ -123,6 +128,27 @@ class LinuxSerialPort implements SerialPort {
     await this.#deps.drains.run(drain, { what }, signal);
   }
 
+  async change(speed: SerialSpeed, signal: AbortSignal): Promise<void> {
+    const native = this.#native;
+    if (native?.isOpen !== true) throw unplugged(this.path);
+    const [before, after] = [this.#speed, speedOf(speed)];
+    const what = `changing the speed of ${this.path}`;
+    const isSameForm = (['dataBits', 'parity', 'stopBits'] as const).every((one) => before[one] === after[one]);
+    if (isSameForm && before.baudRate === after.baudRate) return;
+    // The binding changes the speed alone of a port that is open.
+    if (isSameForm)
+      await answerWithin<void>(
+        (resolve, reject) =>
+          void native.update({ baudRate: after.baudRate }, (cause) =>
+            cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve(),
+          ),
+        what,
+        signal,
+      );
+    else await withinDeadline(this.#openAgain(native, after), what, signal);
+    this.#speed = after;
+  }
+
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
@@ -131,9 +157,23 @@ class LinuxSerialPort implements SerialPort {
     if (native?.isOpen === true) await new Promise<void>((resolve) => native.close(() => resolve()));
   }
 
-  async #openNative(): Promise<void> {
+  async #openAgain(native: NodeSerialPort, speed: Required<SerialSpeed>): Promise<void> {
+    this.#isReopening = true;
+    try {
+      await new Promise<void>((resolve) => native.close(() => resolve()));
+      await this.#openNative(speed);
+    } catch (error) {
+      void this.#reopen(this.#closing.signal);
+      throw error;
+    } finally {
+      this.#isReopening = false;
+    }
+  }
+
+  async #openNative(speed = speedOf(this.#settings)): Promise<void> {
     const { SerialPort: Native } = await (this.#deps.loadNative?.() ?? import('serialport'));
-    const { port: path, baudRate, dataBits = 8, stopBits = 1, parity = 'none', flowControl = 'none' } = this.#settings;
+    const { port: path, flowControl = 'none' } = this.#settings;
+    const { baudRate, dataBits, stopBits, parity } = speed;
     const flow = {
       rtscts: flowControl === 'hardware',
       xon: flowControl === 'software',
@@ -147,6 +187,7 @@ class LinuxSerialPort implements SerialPort {
     // Bytes from before anyone listened are not current; a reading is stamped when it arrives.
     await new Promise<void>((resolve) => native.flush(() => resolve()));
     this.#native = native;
+    this.#speed = speed;
     this.#backoff.reset();
     native.on('data', (bytes: Buffer) => this.#bytes.tell(bytes));
     // An error is always followed by close; without a listener it would end the process.
@@ -156,7 +197,7 @@ class LinuxSerialPort implements SerialPort {
   }
 
   #lost(error: Error | null): void {
-    if (this.#closing.signal.aborted) return;
+    if (this.#closing.signal.aborted || this.#isReopening) return;
     this.#plugs.tell(false, error === null ? 'closed' : messageOf(error));
     void this.#reopen(this.#closing.signal);
   }
@@ -177,6 +218,10 @@ class LinuxSerialPort implements SerialPort {
       if (native.isOpen && (await fileIdentity(this.path)) !== opened) native.close();
     }
   }
+}
+
+function speedOf({ baudRate, dataBits = 8, stopBits = 1, parity = 'none' }: SerialSpeed): Required<SerialSpeed> {
+  return { baudRate, dataBits, stopBits, parity };
 }
 
 /** Which device is behind the path now; links are followed. */

@@ -15,12 +15,20 @@ export interface SerialSettings {
   readonly flowControl?: 'none' | 'hardware' | 'software';
 }
 
+/** What may be changed while a port is open. */
+export type SerialSpeed = Pick<SerialSettings, 'baudRate' | 'dataBits' | 'parity' | 'stopBits'>;
+
 export interface SerialPort {
   readonly path: string;
   /** False while the port is unplugged. */
   readonly plugged: boolean;
   /** Resolves when the bytes have left for the hardware. @throws AgentError `hardware/serial-unplugged` or `hardware/serial-failed` (retry). */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
+  /**
+   * Goes to another speed, parity and length once the bytes before it have left; a port that comes back has those that it was opened with.
+   * Absent where the line's settings are another's, as those of a device server are. @throws AgentError as write.
+   */
+  change?(speed: SerialSpeed, signal: AbortSignal): Promise<void>;
   /** Calls back with whatever arrives, in pieces of any size, until the returned function is called. */
   onBytes(listener: (bytes: Uint8Array) => void): () => void;
   /** Reason for which no byte can come, in words that follow the path; undefined while there is none, or nobody knows it. */

@@ -89,6 +89,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'nmea',
   'sml',
   'dlms',
+  'iec62056',
   'mbus',
   'modbus',
   'sunspec',

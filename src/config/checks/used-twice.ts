@@ -62,7 +62,7 @@ interface LineUser {
   readonly path: ConfigPath;
 }
 
-/** Those who ask in turns share a line, Modbus units and M-Bus meters, when they agree on how it speaks; nobody else shares one. */
+/** Those who ask in turns share a line, Modbus units, M-Bus meters and meters of IEC 62056-21, when they agree on how it speaks; nobody else shares one. */
 export const checkSharedLines: Check = (draft) => {
   const firstOf = new Map<string, LineUser>();
   return devices(draft).flatMap((device) => {
@@ -81,8 +81,13 @@ export const checkSharedLines: Check = (draft) => {
 
 function lineUser({ config, path }: ReturnType<typeof devices>[number]): LineUser | undefined {
   if ('port' in config)
-    return config.kind === 'mbus'
-      ? { line: config.port, speaks: 'M-Bus', settings: serialSettings(config), path: [...path, 'port'] }
+    return config.kind === 'mbus' || (config.kind === 'iec62056' && config.mode !== 'D')
+      ? {
+          line: config.port,
+          speaks: config.kind === 'mbus' ? 'M-Bus' : 'IEC 62056-21',
+          settings: serialSettings(config),
+          path: [...path, 'port'],
+        }
       : { line: config.port, speaks: pathText(path), settings: [], path: [...path, 'port'] };
   if (!('connection' in config)) return undefined;
   const { connection } = config;
