@@ -165,7 +165,8 @@ class Asker implements ReadoutSource {
     if (opened === NAK || !opened.text.startsWith('P0')) throw this.#refusal(identification);
     const found: string[] = [];
     for (const code of registers) found.push(await this.#register(code, identification, signal));
-    await this.#bus.port.write(farewell(), signal);
+    // A change of speed drops what an adapter has not sent.
+    await this.#conversation.send(farewell(), this.#baudRate, signal);
     return found.join('\r\n');
   }
 
