@@ -13,6 +13,7 @@ import { Listeners } from '../values/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
 import { isNetworkPort, NetworkSerialPort } from './network-serial.ts';
+import { isRfc2217Port, Rfc2217Port } from './rfc2217-serial.ts';
 import {
   type SerialDescription,
   type SerialPort,
@@ -44,12 +45,17 @@ export class LinuxSerial implements SerialPorts {
   }
 
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort> {
-    const port = isNetworkPort(settings.port)
-      ? await NetworkSerialPort.open(settings.port, this.#deps.clock, signal)
-      : await LinuxSerialPort.open(settings, { ...this.#deps, drains: this.#queues.at(settings.port) }, signal);
+    const port = await this.#opened(settings, signal);
     port.onClosed = () => this.#open.delete(port);
     this.#open.add(port);
     return port;
+  }
+
+  async #opened(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort & { onClosed: () => void }> {
+    const { clock } = this.#deps;
+    if (isRfc2217Port(settings.port)) return await Rfc2217Port.open(settings, clock, signal);
+    if (isNetworkPort(settings.port)) return await NetworkSerialPort.open(settings.port, clock, signal);
+    return await LinuxSerialPort.open(settings, { ...this.#deps, drains: this.#queues.at(settings.port) }, signal);
   }
 
   async list(_signal: AbortSignal): Promise<readonly SerialDescription[]> {

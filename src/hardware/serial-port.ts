@@ -2,7 +2,7 @@
 import { type AgentError, retryable } from '../errors/agent-error.ts';
 
 export interface SerialSettings {
-  /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`; `tcp://host:4001` behind a device server. */
+  /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`; `tcp://host:4001` or `rfc2217://host:4001` behind a device server. */
   readonly port: string;
   readonly baudRate: number;
   /** Default 8. */
