@@ -15,7 +15,7 @@ export interface SerialSettings {
   readonly flowControl?: 'none' | 'hardware' | 'software';
 }
 
-/** What may be changed while a port is open. */
+/** Settings that may change while a port is open. */
 export type SerialSpeed = Pick<SerialSettings, 'baudRate' | 'dataBits' | 'parity' | 'stopBits'>;
 
 export interface SerialPort {

@@ -104,7 +104,7 @@ export class TelnetLine {
   }
 }
 
-/** What a client says first. */
+/** First words of a client. */
 export function greeting(): Uint8Array {
   return Uint8Array.of(
     ...[IAC, WILL, BINARY, IAC, DO, BINARY],

@@ -10,7 +10,7 @@ import type { Identification } from './frames.ts';
 import { openListener } from './listener.ts';
 import { identityOf, outcomesOf, setsIn } from './values.ts';
 
-/** What one read of a meter gave. */
+/** Outcome of one read of a meter. */
 export interface Readout {
   readonly identification: Identification;
   readonly text: string;

@@ -1,5 +1,5 @@
 /**
- * What a meter sends by IEC 62056-21, found in bytes that come in any pieces, and what is sent to it:
+ * Messages of a meter by IEC 62056-21, found in bytes that come in any pieces, and what is sent to it:
  *
  *   / XXX Z identification CR LF                 who it is, and the speed that it offers
  *   STX data ! CR LF ETX BCC                     readout; without STX it ends with the exclamation mark
