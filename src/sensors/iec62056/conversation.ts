@@ -9,8 +9,8 @@ import type { Found } from './frames.ts';
 const MAX_BYTES = 64_000;
 /** Start bit, eight bits of data and parity, and stop bit. */
 const BITS_OF_BYTE = 10;
-/** Adapters send their last byte after they have said so. */
-const AFTER_LAST_BYTE_MS = 20;
+/** Adapters send their last byte a little after they have said so; the quickest meters answer 20 ms after it. */
+const AFTER_LAST_BYTE_MS = 5;
 
 export interface ConversationDeps {
   readonly port: SerialPort;

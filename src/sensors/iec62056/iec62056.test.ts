@@ -7,6 +7,7 @@ import { readJsonLines, readNamedLines } from '../../../test/support/json-lines.
 import { openPeerBench, type Peer, type PeerBench } from '../../../test/support/modbus-peer.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import type { Sensor } from '../kind/sensor.ts';
+import { iec62056 } from './definition.ts';
 import { open as openMeter } from './driver.ts';
 import { identificationIn, readoutIn } from './frames.ts';
 import { identityOf, outcomesOf, setsIn } from './values.ts';
@@ -375,5 +376,29 @@ describe('a meter', () => {
       { readRegisters: ['1.8.0'] },
     );
     expect(await valuesOf(meter)).toMatchObject({ energyImport: 5 });
+  });
+});
+
+describe('a configuration', () => {
+  const section = (options: Readonly<Record<string, unknown>>) =>
+    sensorConfig({ name: 'g', kind: 'iec62056', port: '/dev/ttyUSB0', ...options });
+
+  it('has the speed and form of a first request', () => {
+    expect(section({})).toMatchObject({ baudRate: 300, dataBits: 7, parity: 'even', mode: 'auto', maxBaudRate: 9600 });
+  });
+
+  it.each([
+    [{ wakeUpZeros: 65 }, ['a battery meter that is read too often:']],
+    [{ wakeUpZeros: 65, period: '14m' }, ['a battery meter that is read too often:']],
+    [{ wakeUpZeros: 65, period: '15m' }, []],
+    [{ mode: 'D', address: '1', readRegisters: ['1.8.0'] }, ['address beside mode: D', 'readRegisters beside mode: D']],
+    [{ mode: 'B', readRegisters: ['1.8.0'] }, ['readRegisters beside mode: B']],
+    [{ mode: 'C', readRegisters: ['1.8.0'], address: '1' }, []],
+  ])('of %j has the faults %j', (options, problems) => {
+    expect(iec62056.faults?.(section(options), ['sensors', 0]).map(({ problem }) => problem)).toEqual(problems);
+  });
+
+  it.each(['1.8.0()', '1.8.0\x03', '(1.8.0)', '1.8.0.1.1'])('refuses what is no code: %j', (code) => {
+    expect(() => section({ readRegisters: [code] })).toThrow(/a code such as/);
   });
 });
