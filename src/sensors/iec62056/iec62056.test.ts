@@ -364,6 +364,49 @@ describe('a meter', () => {
       });
   });
 
+  it('of mode B behind a device server that takes settings is read at the speed that it goes to', async () => {
+    const name = 'NL Landis+Gyr Ultraheat UH50';
+    const { first, second } = partsOf(name);
+    const speeds: number[] = [];
+    const port = await bench.tcp((bytes, send) => {
+      const hex = bytes.toString('hex');
+      if (hex.includes('fffb2c')) send(Buffer.from('fffd2c', 'hex'));
+      for (const [, order = '', value = ''] of hex.matchAll(/fffa2c(0[1-4])((?:..)+?)fff0/g)) {
+        if (order === '01') speeds.push(Number.parseInt(value, 16));
+        send(Buffer.from(`fffa2c${(Number.parseInt(order, 16) + 100).toString(16)}${value}fff0`, 'hex'));
+        if (order === '01' && speeds.at(-1) === 2400) send(second);
+      }
+      if (hex === Buffer.from('/?!\r\n').toString('hex')) send(first);
+    });
+    const config = sensorConfig({ name: 'g', kind: 'iec62056', port: `rfc2217://127.0.0.1:${port}` });
+    sensor = await openMeter(config, sensorDeps(bench), signal);
+    expect(await valuesOf(sensor)).toEqual(values[name]);
+    expect(speeds).toEqual([300, 2400, 300]);
+  });
+
+  it('beside another on one line is read in its turn, by its address', async () => {
+    path = await bench.pty(
+      answering({
+        '/?1!\r\n': '/XXX0A\r\n',
+        '/?2!\r\n': '/XXX0B\r\n0.0.0(2)\r\n1.8.0(22*kWh)\r\n!\r\n',
+        '\x06000\r\n': '0.0.0(1)\r\n1.8.0(11*kWh)\r\n!\r\n',
+      }),
+    );
+    const openAt = async (address: string, mode: string) =>
+      await openMeter(
+        sensorConfig({ name: `m${address}`, kind: 'iec62056', port: path, address, mode }),
+        sensorDeps(bench),
+        signal,
+      );
+    const [one, two] = await Promise.all([openAt('1', 'C'), openAt('2', 'A')]);
+    expect(await Promise.all([valuesOf(one), valuesOf(two)])).toMatchObject([
+      { identification: 'XXX0A', energyImport: 11 },
+      { identification: 'XXX0B', energyImport: 22 },
+    ]);
+    await one.close();
+    await two.close();
+  });
+
   it('that refuses a register once is asked again', async () => {
     let times = 0;
     const peer = answering({ '/?!\r\n': '/XXX0A\r\n', '\x06001\r\n': `\x01${withSum('P0\x02()\x03')}` });
