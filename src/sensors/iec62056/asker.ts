@@ -63,18 +63,22 @@ class Asker implements ReadoutSource {
 
   async read(signal: AbortSignal): Promise<Readout> {
     const { port, turns } = this.#bus;
-    return await turns.run(
-      async () => {
-        try {
-          return await this.#readInTurn(signal);
-        } finally {
-          // The next request, of whichever meter, begins at the usual speed.
-          await this.#goTo(this.#config.baudRate, new AbortController().signal).catch(() => {});
-        }
-      },
-      { what: `reading the meter on ${port.path}` },
-      signal,
-    );
+    return await turns
+      .run(
+        async () => {
+          try {
+            return await this.#readInTurn(signal);
+          } finally {
+            // The next request, of whichever meter, begins at the usual speed.
+            await this.#goTo(this.#config.baudRate, new AbortController().signal).catch(() => {});
+          }
+        },
+        { what: `reading the meter on ${port.path}` },
+        signal,
+      )
+      .catch((cause: unknown) => {
+        throw signal.aborted && this.#conversation.rest.length > 0 ? this.#late(cause) : cause;
+      });
   }
 
   async close(): Promise<void> {
@@ -259,6 +263,16 @@ class Asker implements ReadoutSource {
       length === 0
         ? `the meter ${text} on ${port.path} told who it is, and no more (${speed}): a lower maxBaudRate may help, or another mode`
         : `the meter ${text} on ${port.path} stopped after ${length} bytes (${speed}): see that the head sits straight; a lower maxBaudRate may help`,
+    );
+  }
+
+  /** Words for a readout that was still coming when its deadline was over. */
+  #late(cause: unknown): AgentError {
+    const { length } = this.#conversation.rest;
+    return sensorFault(
+      'late',
+      `the deadline was over after ${length} bytes of the readout on ${this.#bus.port.path} (${this.#baudRate} baud): a longer period and deadline give it time`,
+      cause,
     );
   }
 

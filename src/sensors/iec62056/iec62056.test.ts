@@ -407,6 +407,23 @@ describe('a meter', () => {
     await two.close();
   });
 
+  it('whose readout takes longer than the deadline is told as such', async () => {
+    const deadline = new AbortController();
+    const begin = '/XXX*A\r\n\x021.8.0(1*kWh)\r\n';
+    const meter = await open((_asked, send) => send(Buffer.from(begin, 'latin1')), { responseTimeout: '1m' });
+    const bus = await bench.ports.serialBuses.open({ port: path, baudRate: 300 }, signal);
+    let count = 0;
+    bus.port.onBytes((bytes) => {
+      count += bytes.length;
+      if (count === begin.length) deadline.abort();
+    });
+    await expect(meter.read(deadline.signal)).rejects.toMatchObject({
+      code: 'sensors/late',
+      message: expect.stringMatching(/over after \d+ bytes .* \(300 baud\): a longer period/),
+    });
+    await bus.close();
+  });
+
   it('that refuses a register once is asked again', async () => {
     let times = 0;
     const peer = answering({ '/?!\r\n': '/XXX0A\r\n', '\x06001\r\n': `\x01${withSum('P0\x02()\x03')}` });
