@@ -121,7 +121,9 @@ export async function scanModbus(
 function hostPlaceOf(config: SensorConfig | ActuatorConfig): string | undefined {
   const end = 'connection' in config ? config.connection : config;
   if ('host' in end) return hostPlace(end.host, end.port);
-  return 'port' in end ? /^tcp:\/\/(.*)$/.exec(end.port)?.[1]?.replace(/[[\]]/g, '').toLowerCase() : undefined;
+  return 'port' in end
+    ? /^(?:tcp|rfc2217):\/\/(.*)$/.exec(end.port)?.[1]?.replace(/[[\]]/g, '').toLowerCase()
+    : undefined;
 }
 
 function hostPlace(host: string, port: number | string): string {

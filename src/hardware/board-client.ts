@@ -145,6 +145,8 @@ function portOver(link: BoardConnection, clock: Clock, settings: SerialSettings,
       if (!isPlugged) throw unplugged(settings.port);
       await link.request('serial.write', { handle, bytes: Buffer.from(written).toString('hex') }, signal);
     },
+    // Bytes without a tty have no speed.
+    change: async () => {},
     onBytes: bytes.add,
     onPlug: plugs.add,
     close: async () => {

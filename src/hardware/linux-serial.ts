@@ -14,12 +14,14 @@ import { Listeners } from '../values/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
 import { isNetworkPort, NetworkSerialPort } from './network-serial.ts';
+import { isRfc2217Port, Rfc2217Port } from './rfc2217-serial.ts';
 import {
   type Rs485Settings,
   type SerialDescription,
   type SerialPort,
   type SerialPorts,
   type SerialSettings,
+  type SerialSpeed,
   unplugged,
 } from './serial-port.ts';
 import { type TurnQueue, TurnQueues } from './turn-queue.ts';
@@ -45,12 +47,17 @@ export class LinuxSerial implements SerialPorts {
   }
 
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort> {
-    const port = isNetworkPort(settings.port)
-      ? await NetworkSerialPort.open(settings.port, this.#deps.clock, signal)
-      : await LinuxSerialPort.open(settings, { ...this.#deps, drains: this.#queues.at(settings.port) }, signal);
+    const port = await this.#opened(settings, signal);
     port.onClosed = () => this.#open.delete(port);
     this.#open.add(port);
     return port;
+  }
+
+  async #opened(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort & { onClosed: () => void }> {
+    const { clock } = this.#deps;
+    if (isRfc2217Port(settings.port)) return await Rfc2217Port.open(settings, clock, signal);
+    if (isNetworkPort(settings.port)) return await NetworkSerialPort.open(settings.port, clock, signal);
+    return await LinuxSerialPort.open(settings, { ...this.#deps, drains: this.#queues.at(settings.port) }, signal);
   }
 
   async list(_signal: AbortSignal): Promise<readonly SerialDescription[]> {
@@ -90,6 +97,9 @@ class LinuxSerialPort implements SerialPort {
   readonly onPlug = this.#plugs.add;
   readonly #closing = new AbortController();
   #native: NodeSerialPort | undefined;
+  /** Those that hold now. */
+  #speed: Required<SerialSpeed>;
+  #isReopening = false;
 
   static async open(settings: SerialSettings, deps: PortDeps, signal: AbortSignal): Promise<LinuxSerialPort> {
     const port = new LinuxSerialPort(settings, deps);
@@ -106,6 +116,7 @@ class LinuxSerialPort implements SerialPort {
   private constructor(settings: SerialSettings, deps: PortDeps) {
     this.path = settings.port;
     this.#settings = settings;
+    this.#speed = speedOf(settings);
     this.#deps = deps;
     this.#backoff = new Backoff(REOPEN, deps.clock);
   }
@@ -125,6 +136,27 @@ class LinuxSerialPort implements SerialPort {
     await this.#deps.drains.run(drain, { what }, signal);
   }
 
+  async change(speed: SerialSpeed, signal: AbortSignal): Promise<void> {
+    const native = this.#native;
+    if (native?.isOpen !== true) throw unplugged(this.path);
+    const [before, after] = [this.#speed, speedOf(speed)];
+    const what = `changing the speed of ${this.path}`;
+    const isSameForm = (['dataBits', 'parity', 'stopBits'] as const).every((one) => before[one] === after[one]);
+    if (isSameForm && before.baudRate === after.baudRate) return;
+    // The binding changes the speed alone of a port that is open.
+    if (isSameForm)
+      await answerWithin<void>(
+        (resolve, reject) =>
+          void native.update({ baudRate: after.baudRate }, (cause) =>
+            cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve(),
+          ),
+        what,
+        signal,
+      );
+    else await withinDeadline(this.#openAgain(native, after), what, signal);
+    this.#speed = after;
+  }
+
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
@@ -133,9 +165,23 @@ class LinuxSerialPort implements SerialPort {
     if (native?.isOpen === true) await new Promise<void>((resolve) => native.close(() => resolve()));
   }
 
-  async #openNative(): Promise<void> {
+  async #openAgain(native: NodeSerialPort, speed: Required<SerialSpeed>): Promise<void> {
+    this.#isReopening = true;
+    try {
+      await new Promise<void>((resolve) => native.close(() => resolve()));
+      await this.#openNative(speed);
+    } catch (error) {
+      void this.#reopen(this.#closing.signal);
+      throw error;
+    } finally {
+      this.#isReopening = false;
+    }
+  }
+
+  async #openNative(speed = speedOf(this.#settings)): Promise<void> {
     const { SerialPort: Native } = await (this.#deps.loadNative?.() ?? import('serialport'));
-    const { port: path, baudRate, dataBits = 8, stopBits = 1, parity = 'none', flowControl = 'none' } = this.#settings;
+    const { port: path, flowControl = 'none' } = this.#settings;
+    const { baudRate, dataBits, stopBits, parity } = speed;
     const flow = {
       rtscts: flowControl === 'hardware',
       xon: flowControl === 'software',
@@ -158,6 +204,7 @@ class LinuxSerialPort implements SerialPort {
     // Bytes from before anyone listened are not current; a reading is stamped when it arrives.
     await new Promise<void>((resolve) => native.flush(() => resolve()));
     this.#native = native;
+    this.#speed = speed;
     this.#backoff.reset();
     native.on('data', (bytes: Buffer) => this.#bytes.tell(bytes));
     // An error is always followed by close; without a listener it would end the process.
@@ -167,7 +214,7 @@ class LinuxSerialPort implements SerialPort {
   }
 
   #lost(error: Error | null): void {
-    if (this.#closing.signal.aborted) return;
+    if (this.#closing.signal.aborted || this.#isReopening) return;
     this.#plugs.tell(false, error === null ? 'closed' : messageOf(error));
     void this.#reopen(this.#closing.signal);
   }
@@ -210,6 +257,10 @@ function turnRound(path: string, native: NodeSerialPort, settings: Rs485Settings
       cause,
     );
   }
+}
+
+function speedOf({ baudRate, dataBits = 8, stopBits = 1, parity = 'none' }: SerialSpeed): Required<SerialSpeed> {
+  return { baudRate, dataBits, stopBits, parity };
 }
 
 /** Which device is behind the path now; links are followed. */

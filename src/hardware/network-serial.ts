@@ -19,7 +19,7 @@ const CONNECT_MS = 10_000;
 const STEADY_MS = 5_000;
 /** A server that lost its power says nothing: the kernel asks after so long a silence. */
 const KEEP_ALIVE_MS = 10_000;
-const PLACE = /^tcp:\/\/\[?([^/]*?)\]?:(\d+)$/;
+const PLACE = /^(?:tcp|rfc2217):\/\/\[?([^/]*?)\]?:(\d+)$/;
 
 /** True when a port is one of a device server. */
 export function isNetworkPort(port: string): boolean {

@@ -11,7 +11,7 @@ export interface Rs485Settings {
 }
 
 export interface SerialSettings {
-  /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`; `tcp://host:4001` behind a device server. */
+  /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`; `tcp://host:4001` or `rfc2217://host:4001` behind a device server. */
   readonly port: string;
   readonly baudRate: number;
   /** Default 8. */
@@ -26,12 +26,20 @@ export interface SerialSettings {
   readonly rs485?: Rs485Settings | undefined;
 }
 
+/** Settings that may change while a port is open. */
+export type SerialSpeed = Pick<SerialSettings, 'baudRate' | 'dataBits' | 'parity' | 'stopBits'>;
+
 export interface SerialPort {
   readonly path: string;
   /** False while the port is unplugged. */
   readonly plugged: boolean;
   /** Resolves when the bytes have left for the hardware. @throws AgentError `hardware/serial-unplugged` or `hardware/serial-failed` (retry). */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
+  /**
+   * Goes to another speed, parity and length once the bytes before it have left; a port that comes back has those that it was opened with.
+   * Absent where the line's settings are another's, as those of a device server are. @throws AgentError as write.
+   */
+  change?(speed: SerialSpeed, signal: AbortSignal): Promise<void>;
   /** Calls back with whatever arrives, in pieces of any size, until the returned function is called. */
   onBytes(listener: (bytes: Uint8Array) => void): () => void;
   /** Reason for which no byte can come, in words that follow the path; undefined while there is none, or nobody knows it. */

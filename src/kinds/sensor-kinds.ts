@@ -14,6 +14,7 @@ import { gpioInput } from '../sensors/gpio-input/definition.ts';
 import { host } from '../sensors/host/definition.ts';
 import { http } from '../sensors/http/definition.ts';
 import { i2cRegister } from '../sensors/i2c-register/definition.ts';
+import { iec62056 } from '../sensors/iec62056/definition.ts';
 import { ina219 } from '../sensors/ina219/definition.ts';
 import type { ConfigOf, SensorDefinition } from '../sensors/kind/definition.ts';
 import { lm75 } from '../sensors/lm75/definition.ts';
@@ -47,6 +48,7 @@ export const SENSOR_KINDS = [
   nmea,
   sml,
   dlms,
+  iec62056,
   mbus,
   modbus,
   sunspec,

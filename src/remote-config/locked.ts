@@ -89,6 +89,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'nmea',
   'sml',
   'dlms',
+  'iec62056',
   'mbus',
   'modbus',
   'sunspec',
@@ -103,6 +104,7 @@ const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set(OWN_CLIENT_KEYS);
 const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write']);
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set(SENSOR_KINDS.map(({ kind }) => kind));
 
+const DEVICE_SERVER = /^(?:tcp|rfc2217):\/\//;
 /** Port of a connection that names none. */
 const MODBUS_TCP_PORT = 502;
 /** The shortest `maxOn` under which an output still does something. */
@@ -329,7 +331,7 @@ function isSerialPort(port: unknown): boolean {
 function hostsOf(item: Tree): string[] {
   const [port, connection] = [ownMember(item, 'port'), ownMember(item, 'connection')];
   const server = [port, isMapping(connection) ? ownMember(connection, 'port') : undefined].flatMap((one) =>
-    typeof one === 'string' && one.startsWith('tcp://') ? [hostText(one.slice('tcp://'.length))] : [],
+    typeof one === 'string' && DEVICE_SERVER.test(one) ? [hostText(one.replace(DEVICE_SERVER, ''))] : [],
   );
   const host = isMapping(connection) ? ownMember(connection, 'host') : undefined;
   if (!isMapping(connection) || typeof host !== 'string') return server;

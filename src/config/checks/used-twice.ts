@@ -63,7 +63,7 @@ interface LineUser {
 }
 
 /**
- * Those who ask in turns share a line when they agree on how it speaks: Modbus units, M-Bus meters, and sensors and outputs that send texts or
+ * Those who ask in turns share a line when they agree on how it speaks: Modbus units, M-Bus meters, meters of IEC 62056-21, and sensors and outputs that send texts or
  * bytes of their own. A device that speaks by itself shares no line, nor do two protocols.
  */
 export const checkSharedLines: Check = (draft) => {
@@ -118,6 +118,7 @@ export const checkNamedLines: Check = (draft) => {
 /** Protocol in which several users ask in turns; undefined for a device that must be alone. */
 function protocolOf(config: SensorConfig | ActuatorConfig): string | undefined {
   if (config.kind === 'mbus') return 'M-Bus';
+  if (config.kind === 'iec62056') return config.mode === 'D' ? undefined : 'IEC 62056-21';
   if (config.kind === 'serial-write') return 'texts';
   const isAsked = config.kind === 'serial-line' && (config.request !== undefined || config.requestHex !== undefined);
   return isAsked ? 'texts' : undefined;

@@ -69,7 +69,7 @@ export const i2cFields = (addresses: { readonly default?: number; readonly min?:
 
 /** A port of this machine, or one behind a device server that hands its bytes on. */
 const SERIAL_PORT =
-  /^(?:(?!.*\/\.{1,2}(?:\/|$))\/[^\0]*|tcp:\/\/(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):[1-9]\d{0,4})$/;
+  /^(?:(?!.*\/\.{1,2}(?:\/|$))\/[^\0]*|(?:tcp|rfc2217):\/\/(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):[1-9]\d{0,4})$/;
 
 /**
  * A line that the driver of its UART turns round by itself: RTS opens the transmitter, for as long as is sent. Converters that turn round by
@@ -87,14 +87,15 @@ export const rs485 = section({
 });
 
 const portField = () =>
-  text(SERIAL_PORT, 'an absolute path, beginning with /, without /./ and /../, or tcp://host:port').overwrite((port) =>
-    port.startsWith('/') ? normalize(port) : port,
-  );
+  text(
+    SERIAL_PORT,
+    'an absolute path, beginning with /, without /./ and /../, or tcp://host:port or rfc2217://host:port',
+  ).overwrite((port) => (port.startsWith('/') ? normalize(port) : port));
 
 export const serialPortFields = {
   /** Name of a line of `lines`, in place of port and settings. */
   on: name().optional(),
-  /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order; tcp://host:4001 is one of a device server. */
+  /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order; tcp://host:4001 is one of a device server, rfc2217://host:4001 one whose settings are set from here. */
   port: portField(),
   baudRate: whole(50, 4_000_000).default(DEFAULT_BAUD_RATE),
   dataBits: z.literal([5, 6, 7, 8]).default(8),

@@ -293,8 +293,7 @@ export const texts = {
   trialKept: 'kept',
   trialReturned: 'returned',
   trialRefused: 'refused',
-  changeWaiting: ({ reason }) =>
-    `A change of the configuration waits${reason === undefined ? '' : `: ${reason}`}.`,
+  changeWaiting: ({ reason }) => `A change of the configuration waits${reason === undefined ? '' : `: ${reason}`}.`,
   changeReceived: 'A change of the configuration is handed over.',
   changeTrying: 'A change of the configuration is on trial.',
   changeKept: 'The change of the configuration is kept.',

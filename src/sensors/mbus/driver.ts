@@ -2,6 +2,9 @@
  * A meter that answers when it is asked: it is reset, so that it begins with its first telegram, selected by its number where it has no
  * primary address, and asked on as long as it says that more follows. A changed frame count bit asks for the next telegram, the same one for
  * the last again. What came before an answer that is missing or damaged is given.
+ *
+ * A meter that is asked to goes to another speed for its telegrams: it acknowledges at the old speed and answers at the new one. It is sent back
+ * at the end; where that fails it goes back by itself, after two to ten minutes, and is met at either speed until then.
  */
 import { AgentError } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
@@ -12,7 +15,17 @@ import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { MbusConfig } from './definition.ts';
-import { FRAME_COUNT_BIT, type Frame, FrameCutter, longFrame, REQ_UD2, SND_NKE, SND_UD, shortFrame } from './frames.ts';
+import {
+  FRAME_COUNT_BIT,
+  type Frame,
+  FrameCutter,
+  longFrame,
+  REQ_UD2,
+  SND_NKE,
+  SND_UD,
+  shortFrame,
+  speedOrder,
+} from './frames.ts';
 import { answerOf, type MbusAnswer } from './records.ts';
 import { identityOf, readingsOf } from './values.ts';
 
@@ -80,6 +93,8 @@ class MbusLine {
   readonly #clock: Clock;
   readonly #cutter = new FrameCutter((frame) => this.#onFrame?.(frame));
   #onFrame: ((frame: Frame) => void) | undefined;
+  /** The meter, or the converter, was silent at the higher speed. */
+  #staysSlow = false;
 
   constructor(config: MbusConfig, bus: SerialBus, clock: Clock) {
     this.#config = config;
@@ -116,14 +131,26 @@ class MbusLine {
   }
 
   async #readAll(answers: MbusAnswer[], signal: AbortSignal): Promise<void> {
-    const { address, responseTimeoutMs } = this.#config;
+    const { address } = this.#config;
     const place = typeof address === 'number' ? address : SELECTED;
-    const isAcknowledged = (frame: Frame): boolean => frame === undefined;
-    await this.#ask(shortFrame(SND_NKE, place), isAcknowledged, Math.min(RESET_MS, responseTimeoutMs), signal).catch(
-      () => {},
-    );
-    if (typeof address !== 'number')
-      await this.#askTwice(selection(address), { isWanted: isAcknowledged, given: 0 }, signal);
+    const isFast = (await this.#meet(place, signal)) || (await this.#speedUp(place, signal));
+    try {
+      await this.#readTelegrams(answers, place, signal);
+      if (isFast) await this.#slowDown(place);
+    } catch (fault) {
+      if (!isFast) throw fault;
+      await this.#slowDown(place);
+      const isSilent = fault instanceof AgentError && fault.code === 'sensors/silent';
+      if (!isSilent || answers.length > 0 || signal.aborted) throw fault;
+      this.#staysSlow = true;
+      await this.#meet(place, signal);
+      await this.#readTelegrams(answers, place, signal).catch((cause: unknown) => {
+        throw sensorFault('silent', this.#lost(), cause);
+      });
+    }
+  }
+
+  async #readTelegrams(answers: MbusAnswer[], place: number, signal: AbortSignal): Promise<void> {
     let control = REQ_UD2 | FRAME_COUNT_BIT;
     do {
       const wanted = { isWanted: (one: Frame) => isAnswerOf(one, place), given: answers.length };
@@ -133,6 +160,66 @@ class MbusLine {
       answers.push(answer);
       if (answer.damage !== undefined) throw this.#damaged(answer.damage);
     } while (answers.at(-1)?.hasMore === true && answers.length < MAX_TELEGRAMS);
+  }
+
+  /** Resets and selects the meter; tells if it was met at the higher speed, at which a broken reading has left it. */
+  async #meet(place: number, signal: AbortSignal): Promise<boolean> {
+    const { baudRate, readBaudRate } = this.#config;
+    const fault = await this.#begin(place, signal);
+    if (fault === undefined) return false;
+    if (readBaudRate !== undefined && readBaudRate !== baudRate) {
+      await this.#goTo(readBaudRate, signal);
+      if ((await this.#begin(place, signal)) === undefined) return true;
+      await this.#goTo(baudRate, signal);
+    }
+    if (place === SELECTED) throw fault;
+    return false;
+  }
+
+  /** Returns why the meter has not acknowledged. Some give no acknowledgement to a reset, and are read all the same. */
+  async #begin(place: number, signal: AbortSignal): Promise<AgentError | undefined> {
+    const { address, responseTimeoutMs } = this.#config;
+    const reset = await this.#ask(
+      shortFrame(SND_NKE, place),
+      isAcknowledged,
+      Math.min(RESET_MS, responseTimeoutMs),
+      signal,
+    ).catch(silenceOf);
+    if (typeof address === 'number') return reset instanceof AgentError ? reset : undefined;
+    const selected = await this.#askTwice(selection(address), { isWanted: isAcknowledged, given: 0 }, signal).catch(
+      silenceOf,
+    );
+    return selected instanceof AgentError ? selected : undefined;
+  }
+
+  /** Tells if the meter went to the higher speed; one that does not acknowledge the order stays, and is read as it is. */
+  async #speedUp(place: number, signal: AbortSignal): Promise<boolean> {
+    const { baudRate, readBaudRate } = this.#config;
+    if (readBaudRate === undefined || readBaudRate === baudRate || this.#staysSlow) return false;
+    const isOrdered = await this.#order(place, readBaudRate, signal);
+    if (isOrdered) await this.#goTo(readBaudRate, signal);
+    return isOrdered;
+  }
+
+  /** Sends the meter back, also when the deadline is over: others of the bus need the usual speed. */
+  async #slowDown(place: number): Promise<void> {
+    const { baudRate } = this.#config;
+    const { signal } = new AbortController();
+    await this.#order(place, baudRate, signal);
+    await this.#goTo(baudRate, signal).catch(() => {});
+  }
+
+  async #order(place: number, baudRate: number, signal: AbortSignal): Promise<boolean> {
+    const { responseTimeoutMs } = this.#config;
+    const order = speedOrder(baudRate, place);
+    if (order === undefined) return false;
+    const answer = await this.#ask(order, isAcknowledged, responseTimeoutMs, signal).catch(silenceOf);
+    return !(answer instanceof AgentError);
+  }
+
+  async #goTo(baudRate: number, signal: AbortSignal): Promise<void> {
+    const { dataBits, parity, stopBits } = this.#config;
+    await this.#bus.port.change?.({ baudRate, dataBits, parity, stopBits }, signal);
   }
 
   /** @throws AgentError (retry): `sensors/bad-reading`, `sensors/wrong-meter`. */
@@ -193,6 +280,12 @@ class MbusLine {
     return sensorFault('bad-reading', `the meter ${this.#config.address} on ${this.#bus.port.path} gave ${damage}`);
   }
 
+  /** Words for a meter that went to the higher speed and is heard at none. */
+  #lost(): string {
+    const { address, baudRate, readBaudRate } = this.#config;
+    return `the meter ${address} on ${this.#bus.port.path} went to ${readBaudRate} baud and answers neither there nor at ${baudRate}: it goes back by itself within ten minutes; leave out readBaudRate, which it or the converter cannot do`;
+  }
+
   /** Reason why no answer came, in words. */
   #silence(given: number): string {
     const { path, plugged } = this.#bus.port;
@@ -203,6 +296,16 @@ class MbusLine {
       ? `bytes come on ${path}, and no good M-Bus frame (baud rate? two meters at one address?)`
       : `the meter ${this.#config.address} on ${path} does not answer`;
   }
+}
+
+function isAcknowledged(frame: Frame): boolean {
+  return frame === undefined;
+}
+
+/** The fault of a meter that does not answer; anything else is a fault of the program. */
+function silenceOf(fault: unknown): AgentError {
+  if (fault instanceof AgentError) return fault;
+  throw fault;
 }
 
 /** Selects the meter with this number, of any maker, version and medium. */

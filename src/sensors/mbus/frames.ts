@@ -35,6 +35,24 @@ export function longFrame(content: Uint8Array): Uint8Array {
   return Uint8Array.of(LONG, length, length, LONG, ...content, sumOf(content), STOP);
 }
 
+/** CI of an order to go to a speed (EN 13757-2). */
+const CI_OF_SPEED: Readonly<Record<number, number>> = {
+  300: 0xb8,
+  600: 0xb9,
+  1200: 0xba,
+  2400: 0xbb,
+  4800: 0xbc,
+  9600: 0xbd,
+  19200: 0xbe,
+  38400: 0xbf,
+};
+
+/** Undefined for a speed that meters cannot be sent to. */
+export function speedOrder(baudRate: number, address: number): Uint8Array | undefined {
+  const ci = CI_OF_SPEED[baudRate];
+  return ci === undefined ? undefined : longFrame(Uint8Array.of(SND_UD, address, ci));
+}
+
 export class FrameCutter {
   readonly #onFrame: (frame: Frame) => void;
   #bytes: Buffer = Buffer.alloc(0);

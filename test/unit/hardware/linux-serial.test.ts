@@ -1,8 +1,11 @@
 /** The port's own rules, over a twin of serialport whose faults the test decides; test/contract runs it on real ptys. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { SerialPort as NodeSerialPort } from 'serialport';
 import { expect, it } from 'vitest';
 import { LinuxSerial } from '../../../src/hardware/linux-serial.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { openPeerBench } from '../../support/modbus-peer.ts';
 
 type Done = (error?: Error | null) => void;
 
@@ -70,4 +73,30 @@ it.each([
     code: 'hardware/serial-failed',
     message: expect.stringMatching(message),
   });
+});
+
+it('goes to another speed and parity while it is open, and tells nobody that it was unplugged', async () => {
+  const { signal } = new AbortController();
+  const bench = await openPeerBench();
+  const path = await bench.pty((asked, send) => send(asked));
+  const port = await bench.ports.serial.open({ port: path, baudRate: 300, dataBits: 7, parity: 'even' }, signal);
+  const plugs: boolean[] = [];
+  port.onPlug((plugged) => plugs.push(plugged));
+  const heard: number[] = [];
+  port.onBytes((bytes) => heard.push(...bytes));
+  const settings = async () => {
+    const { stdout } = await promisify(execFile)('stty', ['-F', path, '-a']);
+    return [/speed (\d+)/.exec(stdout)?.[1], / (-?cstopb)/.exec(stdout)?.[1]];
+  };
+  expect(await settings()).toEqual(['300', '-cstopb']);
+  await port.change?.({ baudRate: 9600, dataBits: 7, parity: 'even' }, signal);
+  expect(await settings()).toEqual(['9600', '-cstopb']);
+  await port.change?.({ baudRate: 2400, stopBits: 2 }, signal);
+  expect(await settings()).toEqual(['2400', 'cstopb']);
+  await port.write(Uint8Array.of(1, 2, 3), signal);
+  await expect.poll(() => heard).toEqual([1, 2, 3]);
+  expect(plugs).toEqual([]);
+  await port.close();
+  await expect(port.change?.({ baudRate: 300 }, signal)).rejects.toMatchObject({ code: 'hardware/serial-unplugged' });
+  await bench.close();
 });

@@ -435,6 +435,7 @@ describe('a sensor from afar', () => {
     'kind: sml, port: "tcp://other.local:4001"',
     'kind: sml, port: /etc/turnstone/turnstone.yaml',
     'kind: dlms, port: "tcp://other.local:4001"',
+    'kind: iec62056, port: "rfc2217://other.local:4001"',
     'kind: mbus, port: "tcp://other.local:4001", address: 2',
     `kind: modbus, connection: { transport: tcp, host: other.local }, ${REGISTERS}`,
     `kind: modbus, connection: { transport: tcp, host: meter.local, port: 80 }, ${REGISTERS}`,
