@@ -411,7 +411,7 @@ describe('a meter', () => {
     const deadline = new AbortController();
     const begin = '/XXX*A\r\n\x021.8.0(1*kWh)\r\n';
     const meter = await open((_asked, send) => send(Buffer.from(begin, 'latin1')), { responseTimeout: '1m' });
-    const bus = await bench.ports.serialBuses.open({ port: path, baudRate: 300 }, signal);
+    const bus = await bench.ports.serialBuses.open({ port: path, baudRate: 300, dataBits: 7, parity: 'even' }, signal);
     let count = 0;
     bus.port.onBytes((bytes) => {
       count += bytes.length;
