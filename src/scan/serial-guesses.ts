@@ -7,6 +7,7 @@ import { bytesOfHex } from '../config/fields/request-text.ts';
 import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import { withPresets } from '../config/models/with-presets.ts';
 import { type SensorConfig, sensorSchema } from '../config/schema/sensors.ts';
+import { SerialBuses } from '../hardware/serial-buses.ts';
 import type { SerialPorts, SerialSettings } from '../hardware/serial-port.ts';
 import { silentLog } from '../host/log.ts';
 import { modelFiles } from '../host/model-files.ts';
@@ -84,11 +85,9 @@ export async function guessFrom(
   const guesses: Guess[] = [];
   for (const { name, options, config, isAsked } of candidates) {
     if (isAsked || (!hasCheck(config) && !isText(bytes))) continue;
-    const keys = await keysFrom(
-      config,
-      { ...deps, ports: { ...deps.ports, serial: replayOf(bytes) } },
-      AbortSignal.abort(),
-    );
+    const serial = replayOf(bytes);
+    const ports = { ...deps.ports, serial, serialBuses: new SerialBuses(serial, deps.clock) };
+    const keys = await keysFrom(config, { ...deps, ports }, AbortSignal.abort());
     guesses.push({ name, options, settings, keys, possible: possibleKeys(config, keys) });
   }
   const [best] = guesses.toSorted((a, b) => b.keys.length - a.keys.length);

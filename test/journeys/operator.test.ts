@@ -117,7 +117,9 @@ describe.skipIf(missingTerminal() !== undefined)('an operator', () => {
       },
       { timeout: WITHIN_MS, interval: 500 },
     );
-    const health = [...(await shownBy(person, PROFILE)).keys()].filter((key) => !/^(current_|target_)?fw_/.test(key));
+    const health = [...(await shownBy(person, PROFILE)).keys()].filter(
+      (key) => !/^(current_|target_)?(fw|sw)_/.test(key),
+    );
     expect(health.filter((key) => !sent.has(key))).toEqual([]);
 
     const second = await setUp(operator, url, 'y');

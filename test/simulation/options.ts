@@ -308,6 +308,21 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
     'the bus of a world is a line; test/unit/hardware and the lab have units behind TCP',
   ],
   ['actuators[](modbus-write).connection.host', 'as for sensors'],
+  ['lines[]', 'the bus of a world is one port; test/field-cases/shared-lines.test.ts'],
+  ['actuators[](modbus-write).connection.on', 'as lines[]'],
+  ['actuators[](modbus-write).connection.rs485', 'as lines[]'],
+  ['sensors[](modbus).connection.on', 'as lines[]'],
+  ['sensors[](modbus).connection.rs485', 'as lines[]'],
+  ['sensors[](nmea).on', 'as lines[]'],
+  ['sensors[](nmea).rs485', 'as lines[]'],
+  ['sensors[](serial-line).on', 'as lines[]'],
+  ['sensors[](serial-line).rs485', 'as lines[]'],
+  ...['before', 'after', 'responseTimeout'].map(
+    (word) => [`sensors[](serial-line).${word}`, 'as lines[]; src/sensors/serial-line'] as const,
+  ),
+  ...['send', 'sendHex', 'expect'].map(
+    (word) => [`rpc.methods.*.${word}`, 'as lines[]; test/field-cases/shared-lines.test.ts'] as const,
+  ),
   ['analytics', 'reports are asked for by commands, and by no agent'],
   ['actuators[].safe.crash', 'set by the stop hook, which is the lab’s'],
   [

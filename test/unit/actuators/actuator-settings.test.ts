@@ -178,6 +178,7 @@ describe('the driver of an actuator', () => {
   const ports = {
     gpio: asked('gpio'),
     pwm: asked('pwm'),
+    serialBuses: asked('serial'),
     serial: asked('serial'),
     modbus: asked('modbus'),
   } as unknown as Ports;
