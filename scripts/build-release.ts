@@ -169,7 +169,10 @@ function addRuntimeAndUnits(): void {
   copyFileSync(join(ROOT, 'scripts/install.sh'), join(staging, 'install.sh'));
   for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'])
     copyFileSync(join(ROOT, file), join(staging, file));
-  cpSync(join(ROOT, 'docs'), join(staging, 'docs'), { recursive: true });
+  // A manifest takes 1000 files, also where an older release reads it: `turnstone models NAME` shows what these pages say.
+  const modelPages = join(ROOT, 'docs/reference/models');
+  const isKept = (path: string): boolean => path !== modelPages;
+  cpSync(join(ROOT, 'docs'), join(staging, 'docs'), { recursive: true, filter: isKept });
   copyFileSync(join(runtime, 'LICENSE'), join(staging, 'LICENSE.node'));
   mkdirSync(join(staging, 'config/examples'), { recursive: true });
   for (const example of examples()) writeFileSync(join(staging, 'config/examples', example.name), exampleText(example));
