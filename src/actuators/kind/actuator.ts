@@ -56,9 +56,9 @@ export interface ActuatorSettings {
   readonly operatorUntil: 'ruleChange' | 'release';
   /** For one movement. */
   readonly deadlineMs: number;
-  /** How often it is asked what it shows; default: after movements alone. */
+  /** Time between two questions of what it shows; default: after movements alone. */
   readonly readEveryMs?: number;
-  /** How often what is in force is written again; default: never. */
+  /** Time after which what is in force is written again; default: never. */
   readonly repeatEveryMs?: number;
   /** True when setting a value twice is the same as once; false for programs and spoken commands. */
   readonly idempotent: boolean;

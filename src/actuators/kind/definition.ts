@@ -53,9 +53,9 @@ export interface ActuatorDefinition<S extends z.ZodType = z.ZodType, C = ConfigO
   maxPulseMs?(config: C): number | undefined;
   /** True when the hardware can be asked what it does. */
   isReadable(config: C): boolean;
-  /** How often the hardware is asked what it shows, where somebody at the device may change it; default: after movements alone. */
+  /** Time between two questions of what the hardware shows, where somebody at the device may change it; default: after movements alone. */
   readEveryMs?(config: C): number | undefined;
-  /** How often what is in force is written again, for hardware that forgets it; default: never. */
+  /** Time after which what is in force is written again, for hardware that forgets it; default: never. */
   repeatEveryMs?(config: C): number | undefined;
   /** For one movement, where the usual time may not be enough. */
   deadlineMs?(config: C, usualMs: number): number;

@@ -26,12 +26,12 @@ import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definiti
 
 /** Two for the request that is on the line already, and two for its own: the silence before and the answer. */
 const RESPONSE_TIMES = 4;
-/** As for a relay on a pin. */
+/** Default of a pulse, that of a relay on a pin. */
 const DEFAULT_MAX_PULSE_MS = 60_000;
 /** Beside those before the movement counts as failed. */
 const DEADLINE_MARGIN_MS = 500;
 
-/** As V1.1b3, section 6.12, for function 16. */
+/** Registers of one write with function 16 at most (V1.1b3, section 6.12). */
 const MAX_WORDS = 123;
 const MAX_REGISTERS = 16;
 
