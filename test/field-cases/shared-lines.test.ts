@@ -148,6 +148,8 @@ describe.each(['pty', 'tcp'])('a relay board, a scale and a dust sensor on one l
         }
       });
       await Promise.all([...switching, taring, ...reading]);
+      // What was written last is still on its way through the terminal.
+      await until('the dust sensor asleep', () => !line.isDustAwake);
       await Promise.all([scale.close(), dust.close(), ...relays.map((one) => one.close())]);
       await ports.close();
       place.close();

@@ -353,6 +353,19 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     expect(await watched.violations()).toEqual([]);
   });
 
+  it('looks at nothing before the present values are there', async () => {
+    const { page } = await open();
+    const values = Promise.withResolvers<void>();
+    await page.route('**/api/operation', async (route) => {
+      if (route.request().postData()?.includes('"sensorSettings"') === true) await values.promise;
+      await route.continue();
+    });
+    await change(page, 'Freezer');
+    await page.getByRole('button', { name: 'Show what changes', disabled: true }).waitFor();
+    values.resolve();
+    await page.getByRole('button', { name: 'Show what changes', disabled: false }).waitFor();
+  });
+
   it('says an answer where it is seen, offers another look, and the remedy of a wrong key', async () => {
     const watched = await open();
     const { page } = watched;

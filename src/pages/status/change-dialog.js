@@ -108,6 +108,8 @@ class ChangeDialog {
   /** Gets the present values; what was typed since stays. */
   async load() {
     this.again.hidden = true;
+    // What is looked at before its values are here would be forgotten when they come.
+    this.check.disabled = true;
     setText(this.said, say('looking'));
     const { sensors } = this.subject;
     const asked = sensors === undefined ? ask('configurationStatus', {}) : ask('sensorSettings', { name: this.sensor });
@@ -124,6 +126,7 @@ class ChangeDialog {
     this.#forgetCheck();
     if (bare?.answer?.locked.length > 0) return this.#sayLocked(bare.answer);
     this.#build(this.#groups(answer));
+    this.check.disabled = false;
   }
 
   /** Asks whether a part that was found may be added at all, before anybody fills a form in. */
