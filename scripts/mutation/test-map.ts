@@ -3,7 +3,7 @@
  * build/ until a source changes; when only a test file changed, it alone is run again.
  */
 import { createHash } from 'node:crypto';
-import { glob, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, glob, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { withMarks } from './changed-text.ts';
@@ -48,6 +48,8 @@ export async function learnTestMap(root: string, rooms: readonly Room[], hosts: 
 
   const { changed, firstPlaces, places } = await markedSources(root, rooms);
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-reach-'));
+  // Tests start programs as other users, too.
+  await chmod(folder, 0o1777);
   try {
     const order: Order = {
       changed,
