@@ -7,7 +7,7 @@ const DEFAULT_TIMEOUT = '10s';
 /** Beside the program's own time before the movement counts as failed. */
 const DEADLINE_MARGIN_MS = 500;
 
-const schema = actuatorSection('command', {
+const schema = actuatorSection('command', () => ({
   program: program(),
   /** Fixed; `{value}` within an argument is replaced. Never passes through a shell. */
   arguments: programArguments().default(['{value}']),
@@ -15,7 +15,7 @@ const schema = actuatorSection('command', {
   timeout: duration({ min: '10ms', max: '10m' }).prefault(DEFAULT_TIMEOUT),
   /** A program that prints the present value. */
   readBack: section({ program: program(), arguments: programArguments().default([]) }).optional(),
-});
+}));
 
 export type CommandConfig = ConfigOf<typeof schema>;
 

@@ -7,12 +7,12 @@ import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definiti
 /** A relay that is held by a pulse is a relay that was forgotten. */
 const DEFAULT_MAX_PULSE = '1m';
 
-const schema = actuatorSection('gpio-output', {
+const schema = actuatorSection('gpio-output', () => ({
   line: gpioLine(),
   activeLow: z.boolean().default(false),
   /** The longest pulse anyone may ask for. */
   maxPulse: duration({ min: '1ms', max: '1h' }).prefault(DEFAULT_MAX_PULSE),
-});
+}));
 
 export type GpioOutputConfig = ConfigOf<typeof schema>;
 

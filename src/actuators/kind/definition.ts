@@ -9,6 +9,7 @@ import type { GpioLineConfig } from '../../config/fields/addresses.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { section } from '../../config/fields/fields.ts';
 import type { Finding, Placed } from '../../config/fields/findings.ts';
+import { lazySection } from '../../config/fields/lazy-section.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { HostMachine } from '../../host/machine.ts';
 import type { ActuatorDriver, ActuatorSettings } from './actuator.ts';
@@ -71,15 +72,13 @@ export interface ActuatorDefinition<S extends z.ZodType = z.ZodType, C = ConfigO
 }
 
 /** The section of a kind: what every actuator has, and its own fields. */
-export function actuatorSection<const K extends string, F extends z.core.$ZodShape>(kind: K, fields: F) {
-  return section({ ...actuatorFields, kind: z.literal(kind), ...fields });
+export function actuatorSection<const K extends string, F extends z.core.$ZodShape>(kind: K, fields: () => F) {
+  return lazySection(kind, () => section({ ...actuatorFields, kind: z.literal(kind), ...fields() }));
 }
 
-type ActuatorSchema = z.ZodType & { readonly in: { readonly shape: { readonly kind: z.ZodLiteral<string> } } };
-
 /** A definition as it is written; its kind is that of its section. */
-export function defineActuator<S extends ActuatorSchema>(
+export function defineActuator<S extends z.ZodType & { readonly kind: string }>(
   definition: Omit<ActuatorDefinition<S>, 'kind'>,
-): ActuatorDefinition<S> & { readonly kind: S['in']['shape']['kind']['value'] } {
-  return { ...definition, kind: definition.schema.in.shape.kind.value };
+): ActuatorDefinition<S> & { readonly kind: S['kind'] } {
+  return { ...definition, kind: definition.schema.kind };
 }

@@ -35,7 +35,7 @@ const DEADLINE_MARGIN_MS = 500;
 const MAX_WORDS = 123;
 const MAX_REGISTERS = 16;
 
-const schema = actuatorSection('modbus-write', {
+const schema = actuatorSection('modbus-write', () => ({
   connection: modbusConnection,
   unitId: whole(0, 255).default(1),
   table: z.enum(['holding', 'coil']).default('holding'),
@@ -70,7 +70,7 @@ const schema = actuatorSection('modbus-write', {
   repeatEvery: duration({ min: '1s', max: '1h' }).optional(),
   /** The longest pulse anyone may ask for, of a coil or a bit. Default: 1m. */
   maxPulse: duration({ min: '1ms', max: '1h' }).optional(),
-});
+}));
 
 export type ModbusWriteConfig = ConfigOf<typeof schema>;
 

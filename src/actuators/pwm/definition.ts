@@ -6,7 +6,7 @@ import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definiti
 /** Above hearing for motors, far below what a relay driver's optocoupler follows. */
 const DEFAULT_FREQUENCY = '1kHz';
 
-const schema = actuatorSection('pwm', {
+const schema = actuatorSection('pwm', () => ({
   /** N of /sys/class/pwm/pwmchipN, or the name of its device, which stays the same with another kernel. */
   chip: z
     .union([whole(0, 255), text(/^(?=.*\D)[^\s/]{1,64}$/, 'the name of its device such as 1f00098000.pwm')])
@@ -14,7 +14,7 @@ const schema = actuatorSection('pwm', {
   channel: whole(0, 31),
   frequency: frequency({ min: '1Hz', max: '1MHz' }).prefault(DEFAULT_FREQUENCY),
   inverted: z.boolean().default(false),
-});
+}));
 
 export type PwmConfig = ConfigOf<typeof schema>;
 

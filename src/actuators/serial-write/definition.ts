@@ -15,7 +15,7 @@ import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definiti
 /** `on`, `off`, a number or a word. */
 const spokenValue = () => text(/^[^\p{Cc}]{1,64}$/u, 'a value: on, off, a number or a word');
 
-const schema = actuatorSection('serial-write', {
+const schema = actuatorSection('serial-write', () => ({
   ...serialPortFields,
   /** Default: boolean for `send` with `on` and `off`, else number. */
   valueType: valueType().removeDefault().optional(),
@@ -38,7 +38,7 @@ const schema = actuatorSection('serial-write', {
   /** The answer that means success; without it a complete write does. */
   expect: pattern().optional(),
   replyTimeout: duration({ min: '10ms', max: '1m' }).prefault('1s'),
-});
+}));
 
 export type SerialWriteConfig = ConfigOf<typeof schema>;
 

@@ -106,13 +106,11 @@ function shapeOf(schema: Schema, value: unknown): Readonly<Record<string, Schema
   if (def.type === 'object') return def.shape;
   if (def.type !== 'union') return undefined;
   const discriminator = 'discriminator' in def ? String(def.discriminator) : undefined;
+  const tag = discriminator === undefined ? undefined : memberOf(value, discriminator);
   for (const option of def.options) {
+    if (discriminator !== undefined && option._zod.propValues?.[discriminator]?.has(tag as never) !== true) continue;
     const shape = shapeOf(bare(option).schema, value);
-    if (shape === undefined) continue;
-    if (discriminator === undefined) return shape;
-    const tag = shape[discriminator] === undefined ? undefined : bare(shape[discriminator]).schema;
-    const values = (tag as z.core.$ZodTypes | undefined)?._zod.values;
-    if (values?.has(memberOf(value, discriminator) as never) === true) return shape;
+    if (shape !== undefined) return shape;
   }
   return undefined;
 }

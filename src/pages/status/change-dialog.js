@@ -108,7 +108,7 @@ class ChangeDialog {
   /** Gets the present values; what was typed since stays. */
   async load() {
     this.again.hidden = true;
-    // What is looked at before its values are here would be forgotten when they come.
+    // A look at values that are not here yet would be forgotten when they come.
     this.check.disabled = true;
     setText(this.said, say('looking'));
     const { sensors } = this.subject;

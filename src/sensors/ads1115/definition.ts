@@ -8,7 +8,7 @@ const INPUTS = ['A0', 'A1', 'A2', 'A3', 'A0-A1', 'A0-A3', 'A1-A3', 'A2-A3'] as c
 /** The oscillator is good for 10 % (section 7.5). */
 const SLOWEST = 1.1;
 
-const schema = sensorSection('ads1115', {
+const schema = sensorSection('ads1115', () => ({
   ...i2cFields({ default: 0x48, min: 0x48, max: 0x4b }),
   /** Key at the sensor → input. */
   channels: table(
@@ -19,7 +19,7 @@ const schema = sensorSection('ads1115', {
     }),
   ),
   samplesPerSecond: z.literal([8, 16, 32, 64, 128, 250, 475, 860]).default(128),
-});
+}));
 
 export type Ads1115Config = ConfigOf<typeof schema>;
 

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { i2cFields } from '../../config/fields/addresses.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('bh1750', {
+const schema = sensorSection('bh1750', () => ({
   ...i2cFields({ default: 0x23 }),
   mode: z.enum(['high', 'high2', 'low']).default('high'),
-});
+}));
 
 export type Bh1750Config = ConfigOf<typeof schema>;
 export const UNITS = { illuminance: 'lx' } as const;

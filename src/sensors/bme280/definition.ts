@@ -2,7 +2,7 @@
 import { boschFields, boschKind } from '../families/bosch/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('bme280', boschFields);
+const schema = sensorSection('bme280', () => boschFields);
 
 export type Bme280Config = ConfigOf<typeof schema>;
 

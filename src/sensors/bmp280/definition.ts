@@ -2,7 +2,7 @@
 import { boschFields, boschKind } from '../families/bosch/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('bmp280', boschFields);
+const schema = sensorSection('bmp280', () => boschFields);
 
 export type Bmp280Config = ConfigOf<typeof schema>;
 

@@ -6,7 +6,7 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** A program that prints more than this is not a sensor. */
 const DEFAULT_MAX_OUTPUT = '64kB';
 
-const schema = sensorSection('command', {
+const schema = sensorSection('command', () => ({
   program: program(),
   arguments: programArguments().default([]),
   environment: table(text(/^[^=\0]+$/, 'the name of a variable'), programWord()).default({}),
@@ -15,7 +15,7 @@ const schema = sensorSection('command', {
   maxOutput: size({ max: '1MB' }).prefault(DEFAULT_MAX_OUTPUT),
   ...lineFormatFields,
   encoding: textEncoding(),
-});
+}));
 
 export type CommandConfig = ConfigOf<typeof schema>;
 

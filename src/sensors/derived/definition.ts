@@ -5,12 +5,12 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** An energy that is written this often costs a card nothing, and a power cut a minute of it. */
 const DEFAULT_SAVE_EVERY = '1m';
 
-const schema = sensorSection('derived', {
+const schema = sensorSection('derived', () => ({
   /** By key: an expression of other keys, as the platform knows them. */
   values: table(platformKey(), expression()),
   /** For `integral`: how often its sum is written and shown. */
   saveEvery: duration({ min: '1s', max: '1h' }).prefault(DEFAULT_SAVE_EVERY),
-});
+}));
 
 export type DerivedConfig = ConfigOf<typeof schema>;
 

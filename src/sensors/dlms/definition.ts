@@ -68,7 +68,7 @@ export const UNITS: Readonly<Record<string, string | null>> = Object.fromEntries
   Object.keys(CODES_OF).map((key) => [key, unitOf(key)]),
 );
 
-const schema = sensorSection('dlms', {
+const schema = sensorSection('dlms', () => ({
   ...serialPortFields,
   baudRate: serialPortFields.baudRate.removeDefault().default(DEFAULT_BAUD_RATE),
   /** Encryption key of the meter (GUEK), which the grid operator gives to its customer. */
@@ -77,7 +77,7 @@ const schema = sensorSection('dlms', {
   ...secretFields('authenticationKey', KEY),
   /** System title of a meter that does not send it with its encrypted messages. */
   systemTitle: text(/^[0-9A-Fa-f]{16}$/, 'sixteen hexadecimal digits, in quotes').optional(),
-});
+}));
 
 export type DlmsConfig = ConfigOf<typeof schema>;
 

@@ -4,11 +4,11 @@ import { text, whole } from '../../config/fields/fields.ts';
 import { type Finding, type Placed, repeated } from '../../config/fields/findings.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('ds18b20', {
+const schema = sensorSection('ds18b20', () => ({
   /** As /sys/bus/w1/devices names it. */
   id: text(/^28-[0-9a-f]{12}$/, 'an id such as 28-0316a2794aff, from /sys/bus/w1/devices').optional(),
   resolution: whole(9, 12).optional(),
-});
+}));
 
 export type Ds18b20Config = ConfigOf<typeof schema>;
 export const UNITS = { temperature: '°C' } as const;

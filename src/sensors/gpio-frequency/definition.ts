@@ -10,11 +10,11 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** Long enough to count 1 Hz, short enough for a live display. */
 const DEFAULT_GATE = '1s';
 
-const schema = sensorSection('gpio-frequency', {
+const schema = sensorSection('gpio-frequency', () => ({
   ...gpioInputFields,
   edge: z.enum(['rising', 'falling']).default('rising'),
   gate: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_GATE),
-});
+}));
 
 export type GpioFrequencyConfig = ConfigOf<typeof schema>;
 export const UNITS = { frequency: 'Hz' } as const;

@@ -2,7 +2,7 @@
 import { gpioInputFields } from '../../config/fields/addresses.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('gpio-input', gpioInputFields);
+const schema = sensorSection('gpio-input', () => gpioInputFields);
 
 export type GpioInputConfig = ConfigOf<typeof schema>;
 

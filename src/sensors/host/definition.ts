@@ -6,13 +6,13 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 
 const GROUPS = ['cpu', 'load', 'memory', 'disk', 'temperature', 'network', 'uptime'] as const;
 
-const schema = sensorSection('host', {
+const schema = sensorSection('host', () => ({
   groups: list(z.enum(GROUPS), { min: 1 }).default([...GROUPS]),
   /** Mount points. */
   disks: list(filePath(), { max: 32 }).default(['/']),
   /** Network interfaces; all but the loopback one when not given. */
   interfaces: list(text(/^[^\s/]{1,15}$/, 'the name of a network interface such as eth0'), { max: 32 }).optional(),
-});
+}));
 
 export type HostConfig = ConfigOf<typeof schema>;
 

@@ -19,7 +19,7 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** Answers of inverters with all their phases have some 20 kB. */
 const DEFAULT_MAX_BODY = '256kB';
 
-const schema = sensorSection('http', {
+const schema = sensorSection('http', () => ({
   url: requestUrl(),
   method: z.enum(['GET', 'POST']).default('GET'),
   body: handedOn().max(8_192).optional(),
@@ -40,7 +40,7 @@ const schema = sensorSection('http', {
   ...lineFormatFields,
   /** For `json`: key and place in the answer: `emeters[0].power`. Without them each member of the answer is a key. */
   paths: table(platformKey(), text(/^.{0,255}$/, 'a path')).optional(),
-});
+}));
 
 export type HttpConfig = ConfigOf<typeof schema>;
 

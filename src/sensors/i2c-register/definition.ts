@@ -6,7 +6,7 @@ import type { Finding } from '../../config/fields/findings.ts';
 import { registerMeaning, scaleFaults } from '../../config/fields/registers.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('i2c-register', {
+const schema = sensorSection('i2c-register', () => ({
   bus: whole(0, 255).default(1),
   address: whole(0x03, 0x77),
   /** Written once when the sensor opens, in this order. */
@@ -30,7 +30,7 @@ const schema = sensorSection('i2c-register', {
       bits: whole(1, 64).optional(),
     }),
   ),
-});
+}));
 
 export type I2cRegisterConfig = ConfigOf<typeof schema>;
 

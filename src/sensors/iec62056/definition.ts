@@ -76,7 +76,7 @@ export const TEXTS: readonly string[] = ['maker', 'identification', 'serialNumbe
 const CODE = /^(?:\d{1,3}-\d{1,3}:)?[0-9A-Z]{1,3}(?:\.[0-9A-Z]{1,3}){0,3}(?:[*&]\d{1,3})?$/;
 const CODE_WORDS = 'a code such as 1.6.1, 1-0:1.8.0*01 or C.7.0, in quotes';
 
-const schema = sensorSection('iec62056', {
+const schema = sensorSection('iec62056', () => ({
   ...serialPortFields,
   /** Speed of the request; of what a meter sends by itself, often 9600. */
   baudRate: serialPortFields.baudRate.removeDefault().default(DEFAULT_BAUD_RATE),
@@ -107,7 +107,7 @@ const schema = sensorSection('iec62056', {
     ]),
   ).optional(),
   responseTimeout: duration({ min: '100ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
-});
+}));
 
 export type Iec62056Config = ConfigOf<typeof schema>;
 

@@ -269,7 +269,7 @@ describe('a meter', () => {
   it('of a readout in several blocks is asked for each', async () => {
     const meter = await open(
       answering({
-        '/?!\r\n': '/XXX*A\r\n' + `\x02${withSum('1.8.0(1*kWh)\r\n\x04')}`,
+        '/?!\r\n': `/XXX*A\r\n\x02${withSum('1.8.0(1*kWh)\r\n\x04')}`,
         '\x06': `\x02${withSum('2.8.0(2*kWh)\r\n!\r\n\x03')}`,
       }),
     );

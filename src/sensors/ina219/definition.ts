@@ -15,12 +15,12 @@ const MAX_SHUNT_VOLTS = 0.32;
 export const CONVERSION_MS = 1.2;
 export const UNITS = { voltage: 'V', current: 'A', power: 'W' } as const;
 
-const schema = sensorSection('ina219', {
+const schema = sensorSection('ina219', () => ({
   ...i2cFields({ default: 0x40, min: 0x40, max: 0x4f }),
   shuntOhms: z.number().positive().max(100).default(DEFAULT_SHUNT_OHMS),
   maxAmperes: z.number().positive().max(1_000).default(DEFAULT_MAX_AMPERES),
   busRangeVolts: z.literal([16, 32]).default(32),
-});
+}));
 
 export type Ina219Config = ConfigOf<typeof schema>;
 

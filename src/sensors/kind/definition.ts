@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { section } from '../../config/fields/fields.ts';
 import type { Finding, Placed } from '../../config/fields/findings.ts';
+import { lazySection } from '../../config/fields/lazy-section.ts';
 import { type Deadline, sensorFields } from '../../config/fields/sensor-fields.ts';
 import type { I2cBus } from '../../hardware/i2c-port.ts';
 import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
@@ -96,17 +97,15 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
 }
 
 /** The section of a kind: what every sensor has, and its own fields. */
-export function sensorSection<const K extends string, F extends z.core.$ZodShape>(kind: K, fields: F) {
-  return section({ ...sensorFields, kind: z.literal(kind), ...fields });
+export function sensorSection<const K extends string, F extends z.core.$ZodShape>(kind: K, fields: () => F) {
+  return lazySection(kind, () => section({ ...sensorFields, kind: z.literal(kind), ...fields() }));
 }
 
-type SensorSchema = z.ZodType & { readonly in: { readonly shape: { readonly kind: z.ZodLiteral<string> } } };
-
 /** A definition as it is written; its kind is that of its section. */
-export function defineSensor<S extends SensorSchema>(
+export function defineSensor<S extends z.ZodType & { readonly kind: string }>(
   definition: Omit<SensorDefinition<S>, 'kind'>,
-): SensorDefinition<S> & { readonly kind: S['in']['shape']['kind']['value'] } {
-  return { ...definition, kind: definition.schema.in.shape.kind.value };
+): SensorDefinition<S> & { readonly kind: S['kind'] } {
+  return { ...definition, kind: definition.schema.kind };
 }
 
 /** Addresses from the first to the last. */

@@ -3,7 +3,7 @@ import { i2cFields } from '../../config/fields/addresses.ts';
 import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
 import { defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('lm75', i2cFields({ default: 0x48, min: 0x48, max: 0x4f }));
+const schema = sensorSection('lm75', () => i2cFields({ default: 0x48, min: 0x48, max: 0x4f }));
 
 export const LM75: ThermometerData = {
   kind: 'lm75',

@@ -16,7 +16,7 @@ const DEFAULT_BAUD_RATE = 2400;
 const TURNS_MS = 60_000;
 export const TEXTS: readonly string[] = ['maker', 'serialNumber', 'medium'];
 
-const schema = sensorSection('mbus', {
+const schema = sensorSection('mbus', () => ({
   ...serialPortFields,
   baudRate: serialPortFields.baudRate.removeDefault().default(DEFAULT_BAUD_RATE),
   parity: serialPortFields.parity.removeDefault().default('even'),
@@ -25,7 +25,7 @@ const schema = sensorSection('mbus', {
   /** Speed that the meter is asked to go to for each reading, and back again; the bus keeps `baudRate`. Not every meter does it. */
   readBaudRate: z.literal([300, 600, 1200, 2400, 4800, 9600, 19200, 38400]).optional(),
   responseTimeout: duration({ min: '100ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
-});
+}));
 
 export type MbusConfig = ConfigOf<typeof schema>;
 

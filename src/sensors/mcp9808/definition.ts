@@ -7,10 +7,10 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** °C, by the bits of register 8 (register 5-7). */
 const RESOLUTIONS = [0.5, 0.25, 0.125, 0.0625] as const;
 
-const schema = sensorSection('mcp9808', {
+const schema = sensorSection('mcp9808', () => ({
   ...i2cFields({ default: 0x18, min: 0x18, max: 0x1f }),
   resolution: z.literal(RESOLUTIONS).default(0.0625),
-});
+}));
 
 type Mcp9808Config = ConfigOf<typeof schema>;
 

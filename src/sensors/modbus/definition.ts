@@ -39,7 +39,7 @@ const register = section({
   scaleFrom: z.union([whole(0, 65_535), platformKey()]).optional(),
 });
 
-const schema = sensorSection('modbus', {
+const schema = sensorSection('modbus', () => ({
   connection: modbusConnection,
   /** Unit (slave) address. */
   unitId: whole(0, 255).default(1),
@@ -51,7 +51,7 @@ const schema = sensorSection('modbus', {
   registers: table(platformKey(), register).default({}),
   /** Registers this far apart are still read in one request. */
   maxGap: whole(0, 100).default(DEFAULT_MAX_GAP),
-});
+}));
 
 export type ModbusConfig = ConfigOf<typeof schema>;
 export type ModbusRegister = ModbusConfig['registers'][string];

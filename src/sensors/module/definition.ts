@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { existingFile, table } from '../../config/fields/fields.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('module', {
+const schema = sensorSection('module', () => ({
   file: existingFile(),
   /** Given to the driver as it is. */
   options: table(z.string(), z.json().meta({ private: true })).default({}),
-});
+}));
 
 export type ModuleConfig = ConfigOf<typeof schema>;
 

@@ -31,7 +31,7 @@ export type NmeaKey = (typeof KEYS_OF)[SentenceType][number];
 export const FIX_SENTENCES: readonly SentenceType[] = ['RMC', 'GGA', 'GLL'];
 const SENTENCE_TYPES = Object.keys(KEYS_OF) as SentenceType[];
 
-const schema = sensorSection('nmea', {
+const schema = sensorSection('nmea', () => ({
   ...serialPortFields,
   /** True when the receiver's own time stamps the position. */
   useReceiverTime: z.boolean().default(true),
@@ -41,7 +41,7 @@ const schema = sensorSection('nmea', {
   sentences: list(z.enum(SENTENCE_TYPES), { min: 1 }).default(SENTENCE_TYPES),
   /** Names of the XDR transducers whose values are read, each under its name. */
   transducers: list(platformKey(), { max: 64 }).default([]),
-});
+}));
 
 export type NmeaConfig = ConfigOf<typeof schema>;
 

@@ -26,7 +26,7 @@ const steps = () =>
     { max: 16 },
   ).default([]);
 
-const schema = sensorSection('serial-line', {
+const schema = sensorSection('serial-line', () => ({
   /** Device whose options are known, one file of the folder presets; options of the sensor itself stand in their place. */
   preset: z.string().min(1).max(64).optional(),
   /** Which of the variants that the preset's page names the device is; without it the first. */
@@ -58,7 +58,7 @@ const schema = sensorSection('serial-line', {
     count: whole(1, 1_000).optional(),
     idle: duration({ min: '10ms', max: '1m' }).prefault('200ms'),
   }).optional(),
-});
+}));
 
 export type SerialLineConfig = ConfigOf<typeof schema>;
 

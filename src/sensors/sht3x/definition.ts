@@ -4,10 +4,10 @@ import { i2cFields } from '../../config/fields/addresses.ts';
 import type { I2cBus } from '../../hardware/i2c-port.ts';
 import { addresses, type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('sht3x', {
+const schema = sensorSection('sht3x', () => ({
   ...i2cFields({ default: 0x44, min: 0x44, max: 0x45 }),
   repeatability: z.enum(['low', 'medium', 'high']).default('high'),
-});
+}));
 
 export type Sht3xConfig = ConfigOf<typeof schema>;
 export const UNITS = { temperature: '°C', humidity: '%' } as const;

@@ -31,7 +31,7 @@ export const CODES_OF = {
 export type SmlKey = keyof typeof CODES_OF;
 const KEYS = Object.keys(CODES_OF) as SmlKey[];
 
-const schema = sensorSection('sml', serialPortFields);
+const schema = sensorSection('sml', () => serialPortFields);
 
 export type SmlConfig = ConfigOf<typeof schema>;
 export const UNITS = Object.fromEntries(KEYS.map((key) => [key, MEASUREMENT_UNITS[key] ?? null]));

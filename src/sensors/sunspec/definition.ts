@@ -15,7 +15,7 @@ const TEXTS: readonly string[] = ['maker', 'model', 'serialNumber'];
 
 export type BlockId = (typeof BLOCKS)[number];
 
-const schema = sensorSection('sunspec', {
+const schema = sensorSection('sunspec', () => ({
   connection: modbusConnection,
   /** Unit (slave) address. */
   unitId: whole(0, 255).default(1),
@@ -23,7 +23,7 @@ const schema = sensorSection('sunspec', {
   base: whole(0, 65_531).optional(),
   /** Blocks to read; all that are known when not given. */
   blocks: list(z.literal(BLOCKS), { min: 1 }).optional(),
-});
+}));
 
 export type SunspecConfig = ConfigOf<typeof schema>;
 

@@ -4,10 +4,10 @@ import { i2cFields } from '../../config/fields/addresses.ts';
 import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const schema = sensorSection('tmp102', {
+const schema = sensorSection('tmp102', () => ({
   ...i2cFields({ default: 0x48, min: 0x48, max: 0x4b }),
   extended: z.boolean().default(false),
-});
+}));
 
 type Tmp102Config = ConfigOf<typeof schema>;
 
