@@ -79,6 +79,11 @@ export class NetworkSerialPort implements SerialPort {
     await answerWithin<void>(write, what, signal);
   }
 
+  /** Ends a connection that is of no use; the next follows as after any that is lost. */
+  drop(reason: string): void {
+    this.#socket?.destroy(new Error(reason));
+  }
+
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();

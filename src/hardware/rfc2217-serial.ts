@@ -2,7 +2,7 @@
  * Serial ports behind a device server that takes their settings from here (`rfc2217://host:4001`): speed, parity and length are set when the
  * connection is made and whenever it comes back, and may change while it is open.
  */
-import { retryable } from '../errors/agent-error.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { Listeners } from '../values/listeners.ts';
@@ -87,10 +87,11 @@ export class Rfc2217Port implements SerialPort {
       await this.#raw.write(order(setting, value), signal);
     }
     await this.#until(() => orders.every(([setting]) => this.#confirmed.has(setting)), signal);
+    const verb = orders.every(([setting]) => this.#confirmed.has(setting)) ? 'take' : 'confirm';
     if (missing().length > 0)
       throw retryable(
         'hardware/serial-failed',
-        `the device server at ${this.path} does not take ${speed.baudRate} baud with ${speed.dataBits ?? 8} bits and parity ${speed.parity ?? 'none'}`,
+        `the device server at ${this.path} does not ${verb} ${speed.baudRate} baud with ${speed.dataBits ?? 8} bits and parity ${speed.parity ?? 'none'}`,
       );
   }
 
@@ -115,15 +116,16 @@ export class Rfc2217Port implements SerialPort {
 
   async #plug(plugged: boolean, reason: string): Promise<void> {
     const { signal } = this.#closing;
+    const wasReady = this.#isReady;
     this.#isReady = false;
-    if (!plugged) return this.#plugs.tell(false, reason);
+    if (!plugged) return wasReady ? this.#plugs.tell(false, reason) : undefined;
     this.#confirmed.clear();
     this.#isKnown = undefined;
     this.#line = this.#newLine();
-    // A server that no longer knows the option stays unplugged until its connection comes back once more.
+    // Without its settings a connection is none: the next one may be understood.
     await this.#greet(signal).then(
       () => this.#plugs.tell(true, reason),
-      () => {},
+      (error: unknown) => this.#raw.drop(messageOf(error)),
     );
   }
 

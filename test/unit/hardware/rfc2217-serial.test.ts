@@ -100,3 +100,26 @@ it('gets its settings again when its connection comes back', async () => {
   await expect.poll(() => plugs, { timeout: 5_000 }).toEqual([false, true]);
   expect(orders).toHaveLength(8);
 });
+
+it('connects anew to a server that did not confirm its settings when its connection came back', async () => {
+  const sockets: { destroy(): unknown }[] = [];
+  const at = await bench.tcp(
+    (asked, send) => {
+      const hex = asked.toString('hex');
+      if (hex.includes('fffb2c')) send(bytes('fffd2c'));
+      for (const [, order = '', value = ''] of hex.matchAll(ORDER)) {
+        // The second connection finds a server that is still at another speed.
+        const held = sockets.length === 2 && order === '01' ? '00000001' : value;
+        send(bytes(`fffa2c${(Number.parseInt(order, 16) + 100).toString(16)}${held}fff0`));
+      }
+    },
+    { onConnect: (socket) => sockets.push(socket) },
+  );
+  const opened = await open(`rfc2217://127.0.0.1:${at}`);
+  const plugs: [boolean, string][] = [];
+  opened.onPlug((plugged) => plugs.push([plugged, (opened as { readonly outage?: string }).outage ?? '']));
+  sockets[0]?.destroy();
+  await expect.poll(() => sockets.length, { timeout: 5_000 }).toBe(3);
+  await expect.poll(() => plugs.map(([plugged]) => plugged), { timeout: 5_000 }).toEqual([false, true]);
+  expect(plugs[1]?.[1]).toMatch(/does not take 300 baud/);
+});
