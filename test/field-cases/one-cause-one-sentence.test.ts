@@ -53,6 +53,12 @@ describe('a serial line that speaks', () => {
       /^38 bytes came on .* without the end of one of its frames; the first: f0 e0 c0 f8 .* "\.+": check baudRate and parity/,
     ],
     [
+      'a customer port that is encrypted',
+      P1,
+      Buffer.from('db084b414d4500000001820123300000000174', 'hex'),
+      /^an encrypted telegram comes on .* is not read; ask the grid operator for a plain one$/,
+    ],
+    [
       'a scale without line ends',
       { format: 'number' },
       '  12.50kg  12.50kg  12.50kg',

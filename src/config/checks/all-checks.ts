@@ -28,6 +28,7 @@ import {
   checkFixedAttributes,
   checkKeyRules,
   checkMethodKeys,
+  checkPossibleKeys,
   checkProducedKeys,
   checkReservedKeys,
   checkRuleKeys,
@@ -53,6 +54,7 @@ const PLACES = [
 const KEYS = [
   checkKeyRules,
   checkProducedKeys,
+  checkPossibleKeys,
   checkAttributeKeys,
   checkFixedAttributes,
   checkReservedKeys,

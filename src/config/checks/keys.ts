@@ -33,9 +33,7 @@ export const checkKeyRules: Check = ({ sensors }) =>
 /** Two sources of one telemetry key would overwrite each other. */
 export const checkProducedKeys: Check = (draft) => {
   // Metrics of the machine differ from machine to machine.
-  const measured = draft.telemetry.filter(
-    ({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true,
-  );
+  const measured = draft.telemetry.filter(({ sensor }) => sensor.enabled && !varies(sensor));
   const hint = 'add a prefix to the sensor, or a rename under keys';
   return repeated([...measured, ...stateUses(draft), ...totalUses(draft)], ownKey, ({ key, path }, first) =>
     finding(path, 'key produced twice:', `a key of its own; ${itemAt(first)} gives it already`, {
@@ -44,6 +42,40 @@ export const checkProducedKeys: Check = (draft) => {
     }),
   );
 };
+
+/** Finds meters that may give one key, as it is known only when they speak. */
+export const checkPossibleKeys: Check = ({ sensors, telemetry }) => {
+  const first = new Map<string, SensorConfig>();
+  const both = new Map<SensorConfig, { readonly other: SensorConfig; readonly key: string | undefined }>();
+  const note = (sensor: SensorConfig, identity: string, key?: string): void => {
+    const other = first.get(identity);
+    if (other === undefined) first.set(identity, sensor);
+    else if (other !== sensor && !both.has(sensor) && (varies(other) || varies(sensor)))
+      both.set(sensor, { other, key });
+  };
+  for (const use of telemetry) if (use.sensor.enabled) note(use.sensor, ownKey(use), use.key);
+  for (const { config } of sensors)
+    if (config.enabled && varies(config) && sensorKeys(config) === undefined)
+      note(config, JSON.stringify([config.device, config.kind, config.prefix]));
+  return sensors.flatMap(({ config, path }) => {
+    const { other, key } = both.get(config) ?? {};
+    if (other === undefined) return [];
+    return finding(
+      [...path, 'name'],
+      'two sensors may give one key:',
+      `keys of its own; ${other.name} may give it too`,
+      {
+        value: key === undefined ? `all that a ${config.kind} meter tells` : JSON.stringify(key),
+        hint: 'add a prefix to the sensor, or a device of its own',
+        warning: true,
+      },
+    );
+  });
+};
+
+function varies({ kind }: SensorConfig): boolean {
+  return definitionOf(kind).keysVary === true;
+}
 
 export const checkAttributeKeys: Check = (draft) => {
   const desired = desiredUses(draft);

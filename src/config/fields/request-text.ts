@@ -2,12 +2,15 @@
 import { text } from './fields.ts';
 
 /** One byte for each character, as `"\xFF\x01"` is meant; what no byte is, is no character of a request. */
-const BYTES = /^[^\u0100-\uffff]*$/;
-const HEX = /^\s*[0-9A-Fa-f]{2}(?:[\s:]*[0-9A-Fa-f]{2})*\s*$/;
+const BYTES = /^(?![\s\S]*\\(?:x[0-9A-Fa-f]{2}|[rn]))[^\u0100-\uffff]*$/;
+export const HEX = /^\s*[0-9A-Fa-f]{2}(?:[\s:]*[0-9A-Fa-f]{2})*\s*$/;
 
 /** Text of which each character is one byte. @param hexOption for what it cannot say. */
 export const byteText = (hexOption: string) =>
-  text(BYTES, `characters up to U+00FF, each one byte; ${hexOption} takes other bytes`);
+  text(
+    BYTES,
+    `characters up to U+00FF, each one byte, with \\r and \\xFF in double quotes; ${hexOption} takes any bytes`,
+  );
 
 /** `FF 01 86`. */
 export const hexText = () => text(HEX, 'bytes in hex such as "FF 01 86"');

@@ -2,6 +2,7 @@
 import { serialPortFields } from '../../config/fields/addresses.ts';
 import { type SecretRule, secretFields, text } from '../../config/fields/fields.ts';
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
+import { bytesOfHex, HEX } from '../../config/fields/request-text.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** The speed of almost all customer ports with DLMS. */
@@ -10,8 +11,8 @@ const DEFAULT_BAUD_RATE = 2400;
 const PUSH_MS = 10_000;
 
 const KEY: SecretRule = {
-  isGood: (value) => /^[0-9a-f]{32}$/i.test(value),
-  expected: '32 hexadecimal digits, as the grid operator gives them',
+  isGood: (value) => HEX.test(value) && bytesOfHex(value).length === 16,
+  expected: '32 hexadecimal digits, with blanks or colons between them or without, as the grid operator gives them',
 };
 
 /** Keys by the codes of OBIS (value groups C, D and E of electricity) that give them. */

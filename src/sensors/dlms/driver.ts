@@ -4,6 +4,8 @@
  *
  *   bytes ─► frames ─► segments, blocks ─► message ─► deciphered ─► data ─► readings
  */
+
+import { bytesOfHex } from '../../config/fields/request-text.ts';
 import { AgentError, messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { Outcome } from '../kind/outcome.ts';
@@ -89,9 +91,9 @@ export async function open(
 /** Bytes of the configured keys. */
 function keysOf({ key, authenticationKey, systemTitle }: DlmsConfig): Keys {
   return {
-    key: key && Buffer.from(key.reveal(), 'hex'),
-    authenticationKey: authenticationKey && Buffer.from(authenticationKey.reveal(), 'hex'),
-    systemTitle: systemTitle === undefined ? undefined : Buffer.from(systemTitle, 'hex'),
+    key: key && bytesOfHex(key.reveal()),
+    authenticationKey: authenticationKey && bytesOfHex(authenticationKey.reveal()),
+    systemTitle: systemTitle === undefined ? undefined : bytesOfHex(systemTitle),
   };
 }
 

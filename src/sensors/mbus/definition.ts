@@ -35,6 +35,7 @@ export const mbus = defineSensor({
   twin: () => import('./twin.ts'),
   valueType: (_config, key) => (TEXTS.includes(key) ? 'string' : 'number'),
   digitTexts: () => ['serialNumber'],
+  keysVary: true,
   waitMs: () => TURNS_MS,
   faults,
   remedy: () =>

@@ -13,6 +13,8 @@ interface Seen {
   readonly detail: string;
 }
 
+/** Beginning of a telegram that is encrypted for its customer, with a system title of eight bytes. */
+const CIPHERED = Buffer.of(0xdb, 0x08);
 /** Bytes that are shown of those without a frame. */
 const SHOWN_BYTES = 16;
 /** Bytes count for so long, or for two periods: a device may speak seldom. */
@@ -61,6 +63,8 @@ export class LineTrouble {
   words(path: string, what: string, periodMs: number): string {
     if (this.#clock.monotonicMs() - this.#heardAtMs > Math.max(SPEAKS_WITHIN_MS, 2 * periodMs))
       return `nothing comes on ${path}`;
+    if (this.#beginning.includes(CIPHERED))
+      return `an encrypted telegram comes on ${path}: an encrypted P1 port, as Luxembourg’s are, is not read; ask the grid operator for a plain one`;
     const cause = CAUSES.find((one) => this.#seen.has(one));
     if (cause !== undefined) {
       const { count, detail } = this.#seen.get(cause) ?? { count: 0, detail: '' };
