@@ -8,6 +8,7 @@ import { type BoardConnection, BoardLink, type BoardLinkDeps } from './board-lin
 import type { GpioPort, LineEdge } from './gpio-port.ts';
 import type { HttpPort } from './http-port.ts';
 import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-port.ts';
+import type { IioPort } from './iio-port.ts';
 import { Modbus } from './modbus.ts';
 import type { TcpPlace } from './modbus-lines.ts';
 import type { OneWirePort } from './one-wire-port.ts';
@@ -42,6 +43,8 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
     serialBuses: new SerialBuses(serial, clock),
     oneWire: oneWireOver(link),
     pwm: pwmOver(link, clock),
+    iio: noKernelDevices(),
+    hwmon: noKernelDevices(),
     modbus,
     http: httpOver(link),
     close,
@@ -205,6 +208,14 @@ function oneWireOver(link: BoardConnection): OneWirePort {
     setResolution: async (id, _bits, signal) => void (await link.request('oneWire.read', { id }, signal)),
     close: async () => {},
   };
+}
+
+/** A simulated board has chips, and no kernel that reads them. */
+function noKernelDevices(): IioPort {
+  const refuse = async (): Promise<never> => {
+    throw retryable('hardware/kernel-device-gone', 'a simulated board has no drivers of the kernel');
+  };
+  return { list: async () => [], read: refuse, capture: refuse, close: async () => {} };
 }
 
 function pwmOver(link: BoardConnection, clock: Clock): PwmPort {

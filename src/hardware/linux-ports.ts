@@ -3,6 +3,8 @@ import type { Clock } from '../host/clock.ts';
 import { type GpioInterface, LinuxGpio } from './linux-gpio.ts';
 import { LinuxHttp } from './linux-http.ts';
 import { LinuxI2c } from './linux-i2c.ts';
+import { LinuxIio } from './linux-iio.ts';
+import { hwmonClass, LinuxKernelDevices } from './linux-kernel-devices.ts';
 import { linuxOneWire } from './linux-one-wire.ts';
 import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
@@ -19,6 +21,8 @@ export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
     serial,
     oneWire: linuxOneWire(),
     pwm: new LinuxPwm({ clock }),
+    iio: new LinuxIio(),
+    hwmon: new LinuxKernelDevices(hwmonClass()),
     http: new LinuxHttp(),
   };
   const modbus = new Modbus({ clock, serial });

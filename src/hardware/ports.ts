@@ -2,6 +2,8 @@
 import type { GpioPort } from './gpio-port.ts';
 import type { HttpPort } from './http-port.ts';
 import type { I2cPort } from './i2c-port.ts';
+import type { IioPort } from './iio-port.ts';
+import type { KernelDevicePort } from './kernel-device-port.ts';
 import type { ModbusPort } from './modbus-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { PwmPort } from './pwm-port.ts';
@@ -16,6 +18,10 @@ export interface Ports {
   readonly serialBuses: SerialBuses;
   readonly oneWire: OneWirePort;
   readonly pwm: PwmPort;
+  /** Chips that drivers of the kernel read, as Industrial I/O. */
+  readonly iio: IioPort;
+  /** The same, as hardware monitors. */
+  readonly hwmon: KernelDevicePort;
   /** Over the serial ports above, and over TCP. */
   readonly modbus: ModbusPort;
   readonly http: HttpPort;

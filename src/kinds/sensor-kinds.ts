@@ -13,8 +13,10 @@ import { gpioFrequency } from '../sensors/gpio-frequency/definition.ts';
 import { gpioInput } from '../sensors/gpio-input/definition.ts';
 import { host } from '../sensors/host/definition.ts';
 import { http } from '../sensors/http/definition.ts';
+import { hwmon } from '../sensors/hwmon/definition.ts';
 import { i2cRegister } from '../sensors/i2c-register/definition.ts';
 import { iec62056 } from '../sensors/iec62056/definition.ts';
+import { iio } from '../sensors/iio/definition.ts';
 import { ina219 } from '../sensors/ina219/definition.ts';
 import type { ConfigOf, SensorDefinition } from '../sensors/kind/definition.ts';
 import { lm75 } from '../sensors/lm75/definition.ts';
@@ -44,6 +46,8 @@ export const SENSOR_KINDS = [
   bh1750,
   i2cRegister,
   ds18b20,
+  iio,
+  hwmon,
   serialLine,
   nmea,
   sml,

@@ -85,6 +85,8 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'ina219',
   'bh1750',
   'ds18b20',
+  'iio',
+  'hwmon',
   'serial-line',
   'nmea',
   'sml',

@@ -179,6 +179,8 @@ export class SensorWindow {
   /** Windows lie on the wall clock. */
   readonly #align: boolean;
   readonly #window: Window;
+  /** Time of the newest reading, ms since boot. */
+  #lastMs = 0;
 
   private constructor(clock: Clock, align: boolean, settings: WindowDeps) {
     this.#clock = clock;
@@ -195,19 +197,41 @@ export class SensorWindow {
   }
 
   /**
-   * Takes readings of now; gives the statistics of a window that ended before them, and what it holds when it is full.
+   * Takes readings of now, or of the time that their source stamped them with; gives the statistics of each window that ended before them, and what it
+   * holds when it is full.
    * @param refused values that the same read did not give.
    */
   addReadings(readings: readonly Reading[], refused: readonly Pick<Refusal, 'key'>[] = []): readonly Reading[] {
     const now = this.#now();
-    const finished = this.#window.finish(now);
-    const statistics = finished === undefined ? [] : stamped(finished);
-    this.#window.addReadings(
-      readings,
-      now,
-      refused.map(({ key }) => key),
+    const keys = refused.map(({ key }) => key);
+    const groups = this.#byTime(readings, now);
+    return groups.flatMap(({ at, readings: together }, n) =>
+      this.#addTogether(together, at, n === groups.length - 1 ? keys : []),
     );
+  }
+
+  #addTogether(readings: readonly Reading[], at: WindowInstant, refused: readonly string[]): readonly Reading[] {
+    const finished = this.#window.finish(at);
+    const statistics = finished === undefined ? [] : stamped(finished);
+    this.#window.addReadings(readings, at, refused);
+    this.#lastMs = at.monotonicMs;
     return this.#window.isFull ? [...statistics, ...this.cut()] : statistics;
+  }
+
+  /** Readings in their order, those of one time together; at least one group. A stamp before what was taken already counts as that time, one of the future as now. */
+  #byTime(
+    readings: readonly Reading[],
+    now: WindowInstant,
+  ): readonly { readonly at: WindowInstant; readonly readings: readonly Reading[] }[] {
+    const groups: { readonly at: WindowInstant; readonly readings: Reading[] }[] = [];
+    for (const reading of readings) {
+      const stampMs = Math.min(Math.max(reading.monotonicMs ?? now.monotonicMs, this.#lastMs), now.monotonicMs);
+      const last = groups.at(-1);
+      const monotonicMs = Math.max(stampMs, last?.at.monotonicMs ?? stampMs);
+      if (last?.at.monotonicMs === monotonicMs) last.readings.push(reading);
+      else groups.push({ at: { atMs: now.atMs - (now.monotonicMs - monotonicMs), monotonicMs }, readings: [reading] });
+    }
+    return groups.length === 0 ? [{ at: now, readings: [] }] : groups;
   }
 
   /** Readings that were due since then, ms since boot, did not come. To be told before later readings are added. */
