@@ -179,7 +179,7 @@ export class SensorWindow {
   /** Windows lie on the wall clock. */
   readonly #align: boolean;
   readonly #window: Window;
-  /** Time of the newest reading, ms since boot. */
+  /** Time up to which readings were taken, ms since boot. */
   #lastMs = 0;
 
   private constructor(clock: Clock, align: boolean, settings: WindowDeps) {
@@ -205,16 +205,19 @@ export class SensorWindow {
     const now = this.#now();
     const keys = refused.map(({ key }) => key);
     const groups = this.#byTime(readings, now);
-    return groups.flatMap(({ at, readings: together }, n) =>
+    const given = groups.flatMap(({ at, readings: together }, n) =>
       this.#addTogether(together, at, n === groups.length - 1 ? keys : []),
     );
+    // A window whose end has passed since the newest stamp is over.
+    const finished = this.#window.finish(now);
+    this.#lastMs = now.monotonicMs;
+    return finished === undefined ? given : [...given, ...stamped(finished)];
   }
 
   #addTogether(readings: readonly Reading[], at: WindowInstant, refused: readonly string[]): readonly Reading[] {
     const finished = this.#window.finish(at);
     const statistics = finished === undefined ? [] : stamped(finished);
     this.#window.addReadings(readings, at, refused);
-    this.#lastMs = at.monotonicMs;
     return this.#window.isFull ? [...statistics, ...this.cut()] : statistics;
   }
 

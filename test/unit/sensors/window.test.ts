@@ -87,3 +87,40 @@ it('says of a sum or a count that it is of a part of a window: of the first, of 
   expect(sums).toEqual([true, false, false, true, false, true]);
   expect(parts.every(([key, isPart]) => key === 'flow_sum' || !isPart)).toBe(true);
 });
+
+it('counts a reading in the window of its own time where its source has stamped it', async () => {
+  const clock = new FakeClock();
+  const window = SensorWindow.of(
+    { align: false, periodMs: 2_500, window: { lengthMs: 10_000, statistics: ['count', 'last'] } },
+    clock,
+  );
+  if (window === undefined) throw new Error('no window');
+  const beginMs = Math.ceil(clock.monotonicMs() / 10_000) * 10_000;
+  await clock.advance(beginMs - clock.monotonicMs() + 500);
+  const at = (value: number, afterMs: number) => ({ key: 'v', value, monotonicMs: beginMs + afterMs });
+  expect(window.addReadings([at(1, 100), at(2, 200)])).toEqual([]);
+  await clock.advance(10_500);
+  // Two of the window that has ended, one of the next, one that comes late, and one of a future that nobody knows.
+  const given = window.addReadings([at(3, 5_000), at(4, 9_999), at(5, 10_500), at(6, 300), at(7, 99_000)]);
+  expect(given.map(({ key, value, monotonicMs }) => [key, value, (monotonicMs ?? 0) - beginMs])).toEqual([
+    ['v_count', 4, 10_000],
+    ['v_last', 4, 10_000],
+  ]);
+  expect(window.cut().map(({ value }) => value)).toEqual([3, 7]);
+});
+
+it('ends a window in time though the newest stamp is older than its end', async () => {
+  const clock = new FakeClock();
+  const window = SensorWindow.of(
+    { align: false, periodMs: 1_000, window: { lengthMs: 10_000, statistics: ['last'] } },
+    clock,
+  );
+  if (window === undefined) throw new Error('no window');
+  const beginMs = Math.ceil(clock.monotonicMs() / 10_000) * 10_000;
+  await clock.advance(beginMs - clock.monotonicMs());
+  expect(window.addReadings([{ key: 'v', value: 1 }])).toEqual([]);
+  await clock.advance(11_000);
+  expect(window.addReadings([{ key: 'v', value: 2, monotonicMs: beginMs + 9_000 }])).toMatchObject([
+    { key: 'v_last', value: 2 },
+  ]);
+});
