@@ -6,7 +6,7 @@ import { printable } from '../names/printable.ts';
 import type { FoundBoard, FoundChip } from '../scan/find-chips.ts';
 import { FreeNames } from '../scan/free-names.ts';
 import type { HeardPort } from '../scan/listen.ts';
-import { chipSection, guessSection, lineFields, thermometerSection } from '../scan/sections.ts';
+import { chipSection, guessSection, kernelSection, lineFields, thermometerSection } from '../scan/sections.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 
 /** Where the device's way to the platform comes from; secrets are named, never held. */
@@ -33,13 +33,20 @@ export interface FirstConfig {
   readonly hasDevices?: boolean;
 }
 
+/** The line of a configuration for a chip that the kernel reads. */
+export function kernelSnippet(section: JsonObject): string {
+  return `- ${flowText(section)}`;
+}
+
 export function firstConfigText({ found, hasDevices = false, ...config }: FirstConfig): string {
   const names = new FreeNames();
+  const { kernelDevices = [] } = found;
   const slots: Slot[] = [];
   const sensors = [
     ...SENSOR_KINDS.flatMap(({ everywhere }) => (everywhere === undefined ? [] : [`  - ${everywhere}`])),
     ...found.chips.map((chip) => chipLine(chip, names)),
     ...found.thermometers.map((id) => thermometerLine(id, names)),
+    ...kernelDevices.map((device) => `  ${kernelSnippet(kernelSection(device, names, { hasKeys: true }))}`),
     ...found.serialPorts.map((port) => serialLines(port, names, hasDevices ? slots : undefined)),
   ];
   return `# Configuration of the Turnstone agent. Every option is shown in turnstone.example.yaml.

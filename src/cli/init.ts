@@ -136,7 +136,7 @@ async function lookAround({ simulate, listen, out }: InitCall['flags'], edge: Ed
 
 function summary(
   out: string,
-  { chips, thermometers, serialPorts, faults }: FoundBoard,
+  { chips, thermometers, serialPorts, kernelDevices = [], faults }: FoundBoard,
   tried: readonly TriedSensor[],
   print: Printer,
 ): string {
@@ -145,6 +145,7 @@ function summary(
   const list = [
     ...kinds,
     ...thermometers.map((id) => `thermometer ${id}`),
+    ...kernelDevices.map(({ chip, place }) => `${chip} at ${place}, read by the kernel`),
     ...serialPorts.map(({ path }) => `serial port ${path}`),
   ];
   const saw = list.length === 0 ? 'no chip, thermometer or serial port' : list.join(', ');

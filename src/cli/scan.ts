@@ -8,10 +8,13 @@ import { systemClock } from '../host/clock.ts';
 import { oneWireKind } from '../kinds/identify-chip.ts';
 import { printable } from '../names/printable.ts';
 import { type FoundChip, scanI2cBus } from '../scan/find-chips.ts';
+import type { KernelKind } from '../scan/find-kernel-devices.ts';
+import { FreeNames } from '../scan/free-names.ts';
+import { kernelSection } from '../scan/sections.ts';
 import type { BusKind, ScanCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
-import { chipSnippet } from './first-config.ts';
+import { chipSnippet, kernelSnippet } from './first-config.ts';
 import { amountsOf, withProgress } from './progress.ts';
 
 type ScanFlags = ScanCall['flags'];
@@ -25,15 +28,22 @@ interface Found {
 /** The buses whose findings are rows. */
 type BusOfRows = Exclude<BusKind, 'modbus' | 'serial'>;
 
+const LOAD_DRIVER =
+  'a chip is read by the kernel once its driver is loaded (on a Raspberry Pi: a dtoverlay line in config.txt; see docs/wiring.md)';
+
 const BUSES: Readonly<Record<BusOfRows, (ports: Ports, flags: ScanFlags, edge: Edge) => Promise<Found>>> = {
   i2c: scanI2c,
   gpio: scanGpio,
   'one-wire': scanOneWire,
+  iio: (ports, _flags, edge) => scanKernel(ports, 'iio', edge),
+  hwmon: (ports, _flags, edge) => scanKernel(ports, 'hwmon', edge),
 };
 const ADVICE: Readonly<Record<BusOfRows, string>> = {
   i2c: 'check power, SDA and SCL, and that the bus is enabled',
   gpio: 'this kernel shows no GPIO chip',
   'one-wire': 'check the data line and its pull-up resistor, and that the one-wire bus is enabled',
+  iio: LOAD_DRIVER,
+  hwmon: LOAD_DRIVER,
 };
 
 /** Number of addresses that a chip may have. */
@@ -96,4 +106,14 @@ async function scanOneWire(ports: Ports, _flags: ScanFlags, edge: Edge): Promise
     return kind === undefined ? [id, '?', ''] : [id, kind, `- { name: thermometer, kind: ${kind}, id: ${id} }`];
   });
   return { found, rows: [['ID', 'CHIP', 'CONFIGURATION'], ...rows] };
+}
+
+async function scanKernel(ports: Ports, kind: KernelKind, edge: Edge): Promise<Found> {
+  const { findKernelDevices } = await import('../scan/find-kernel-devices.ts');
+  const found = await findKernelDevices(ports, [kind], edge.signal);
+  const rows = found.map((device) => {
+    const section = kernelSection(device, new FreeNames(), { hasKeys: false });
+    return [printable(device.chip), printable(device.place), device.channels.join(' '), kernelSnippet(section)];
+  });
+  return { found, rows: [['CHIP', 'PLACE', 'CHANNELS', 'CONFIGURATION'], ...rows] };
 }

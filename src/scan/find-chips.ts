@@ -2,6 +2,7 @@
 import { messageOf } from '../errors/agent-error.ts';
 import type { Ports } from '../hardware/ports.ts';
 import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../kinds/identify-chip.ts';
+import type { FoundKernelDevice } from './find-kernel-devices.ts';
 import type { HeardPort } from './listen.ts';
 
 export interface FoundChip {
@@ -16,6 +17,8 @@ export interface FoundBoard {
   /** Ids of one-wire thermometers. */
   readonly thermometers: readonly string[];
   readonly serialPorts: readonly HeardPort[];
+  /** Chips that a driver of the kernel reads; absent for none. */
+  readonly kernelDevices?: readonly FoundKernelDevice[];
   /** Buses that could not be looked at, and why. */
   readonly faults: readonly string[];
 }
@@ -46,7 +49,12 @@ export async function scanBoard(
   }
   const oneWire = await look('one-wire', () => ports.oneWire.list(signal));
   const serialPorts = await look('serial', () => ports.serial.list(signal));
-  return { chips, thermometers: oneWire.filter((id) => oneWireKind(id) !== undefined), serialPorts, faults };
+  const kernelDevices = await look('drivers of the kernel', async () => {
+    const { chipsAmong, findKernelDevices } = await import('./find-kernel-devices.ts');
+    return chipsAmong(await findKernelDevices(ports, ['iio', 'hwmon'], signal));
+  });
+  const thermometers = oneWire.filter((id) => oneWireKind(id) !== undefined);
+  return { chips, thermometers, serialPorts, kernelDevices, faults };
 }
 
 export interface BusScanOptions {

@@ -24,11 +24,12 @@ import { shownText } from '../names/shown-text.ts';
 import type { FoundPart, FoundParts, FoundPort, ModbusSearch } from '../operations/part-operations.ts';
 import type { JsonObject } from '../values/json.ts';
 import { type FoundChip, scanI2cBus } from './find-chips.ts';
+import type { FoundKernelDevice } from './find-kernel-devices.ts';
 import { FreeNames } from './free-names.ts';
 import { type HeardPort, listenOn, SILENCE } from './listen.ts';
 import { type FoundUnit, lookAtUnit, searchUnits, USUAL_UNITS } from './modbus-units.ts';
 import type { PartFinderDeps } from './part-finder.ts';
-import { chipSection, guessSection, thermometerSection, unitSection } from './sections.ts';
+import { chipSection, guessSection, kernelSection, thermometerSection, unitSection } from './sections.ts';
 import { readingsFrom, serialCandidates } from './serial-guesses.ts';
 import { chipUsers, placeOf, takenWords, unknownChipUser, usedPorts } from './users.ts';
 
@@ -62,12 +63,13 @@ export class Search {
 
   async everywhere(signal: AbortSignal): Promise<FoundParts> {
     const faults: string[] = [];
-    const [chips, thermometers, serial] = await Promise.all([
+    const [chips, thermometers, kernel, serial] = await Promise.all([
       this.#onBuses(faults, signal),
       this.#onOneWire(faults, signal),
+      this.#inKernel(faults, signal),
       this.#onPorts(faults, signal),
     ]);
-    const found = await this.#named([...chips, ...thermometers, ...serial.sightings], signal);
+    const found = await this.#named([...chips, ...thermometers, ...kernel, ...serial.sightings], signal);
     return { found, ports: serial.ports, faults };
   }
 
@@ -107,6 +109,23 @@ export class Search {
       if (kind === undefined) return { id: partId, place, what: 'an unknown one-wire part' };
       const section = (names: FreeNames): JsonObject => thermometerSection(id, kind, names);
       return { id: partId, place, what: kindText(kind), section, isReadable: true };
+    });
+  }
+
+  /** Chips that the kernel reads. */
+  async #inKernel(faults: string[], signal: AbortSignal): Promise<readonly Sighting[]> {
+    const { ports, config } = this.#deps;
+    const all = await noted('drivers of the kernel', faults, [], async () => {
+      const { chipsAmong, findKernelDevices } = await import('./find-kernel-devices.ts');
+      return chipsAmong(await findKernelDevices(ports, ['iio', 'hwmon'], signal));
+    });
+    return all.map((device): Sighting => {
+      const { kind, chip, place: at, channels } = device;
+      const [id, place] = [`${kind}-${at}`, `${kind === 'iio' ? 'Industrial I/O' : 'hardware monitors'}, ${at}`];
+      const user = config().sensors.find((sensor) => isReaderOf(sensor, device));
+      if (user !== undefined) return usedSighting(id, place, user);
+      const section = (names: FreeNames): JsonObject => kernelSection(device, names, { hasKeys: true });
+      return { id, place, what: `${chip}: ${channels.join(', ')}`, section, isReadable: true };
     });
   }
 
@@ -223,6 +242,16 @@ export class Search {
 function isTaken(section: SensorConfig, { sensors, actuators }: AgentConfig): boolean {
   const place = placeOf(section);
   return place !== undefined && [...sensors, ...actuators].some((user) => placeOf(user) === place);
+}
+
+/** Tells if a sensor reads a device of the kernel. */
+function isReaderOf(sensor: SensorConfig, { kind, chip, place, isNameShared }: FoundKernelDevice): boolean {
+  return (
+    sensor.kind === kind &&
+    'chip' in sensor &&
+    sensor.chip === chip &&
+    (!isNameShared || sensor.at === undefined || sensor.at.split('/').at(-1) === place)
+  );
 }
 
 /** Returns what the work gives; notes its fault otherwise, and returns what stands in. */

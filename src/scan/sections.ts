@@ -3,10 +3,14 @@ import type { ModbusConnection } from '../hardware/modbus-port.ts';
 import { definitionOf, type SensorKind } from '../kinds/sensor-kinds.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { FoundChip } from './find-chips.ts';
+import type { FoundKernelDevice } from './find-kernel-devices.ts';
 import type { FreeNames } from './free-names.ts';
 import type { HeardPort } from './listen.ts';
 import type { FoundUnit } from './modbus-units.ts';
 import type { Guess, LineSettings } from './serial-guesses.ts';
+
+/** Decimal places of what the kernel reads: fractions of a volt and tenths of a degree are in them. */
+const KERNEL_DIGITS = 3;
 
 /** Returns the section of a chip; undefined where nobody knows what it is. @param hasKeys with a rule for each key: its places, and another name where it is taken. */
 export function chipSection(
@@ -23,6 +27,26 @@ export function chipSection(
 
 export function thermometerSection(id: string, kind: SensorKind, names: FreeNames): JsonObject {
   return { name: names.next('thermometer'), kind, id, ...keyRules(kind, names) };
+}
+
+/** Section of a device. @param hasKeys with a rule for each key: its places, and another name where it is taken. */
+export function kernelSection(
+  { kind, chip, place, isNameShared, keys }: FoundKernelDevice,
+  names: FreeNames,
+  { hasKeys }: { readonly hasKeys: boolean },
+): JsonObject & { readonly name: string } {
+  const name = names.next(sensorName(chip));
+  const rules = keys.map((key): [string, JsonObject] => {
+    const unique = names.next(key);
+    return [key, unique === key ? { round: KERNEL_DIGITS } : { rename: unique, round: KERNEL_DIGITS }];
+  });
+  return {
+    name,
+    kind,
+    chip,
+    ...(isNameShared ? { at: place } : {}),
+    ...(hasKeys && rules.length > 0 ? { keys: Object.fromEntries(rules) } : {}),
+  };
 }
 
 /**
@@ -85,4 +109,10 @@ function keyRules(kind: SensorKind, names: FreeNames): JsonObject {
     return Object.keys(rule).length === 0 ? [] : [[key, rule]];
   });
   return rules.length === 0 ? {} : { keys: Object.fromEntries(rules) };
+}
+
+/** A chip's name as that of a sensor. */
+function sensorName(chip: string): string {
+  const name = chip.replaceAll(/[^A-Za-z0-9_-]/g, '').slice(0, 40);
+  return /^[A-Za-z]/.test(name) ? name : `chip${name}`;
 }

@@ -73,7 +73,7 @@ number for a setting: where one of them drives something, say --no-scan, and loo
   run: async (call) => (await import('../init.ts')).initialise(call),
 });
 
-const BUSES = ['i2c', 'serial', 'gpio', 'one-wire', 'modbus'] as const;
+const BUSES = ['i2c', 'serial', 'gpio', 'one-wire', 'modbus', 'iio', 'hwmon'] as const;
 export type BusKind = (typeof BUSES)[number];
 
 const PARITIES = ['none', 'even', 'odd'] as const;
@@ -143,6 +143,7 @@ export const SCAN = command('scan', {
     'scan serial --port /dev/ttyUSB0 --ask',
     'scan modbus --port /dev/ttyUSB0',
     'scan modbus --host 192.168.1.20',
+    'scan iio',
   ],
   notes: `\
 Nothing is configured. Serial ports are listened to, and nothing is written to them without --ask; some meters speak every ten seconds only (--for 12s),

@@ -18,6 +18,7 @@ import { type BoardBench, openBoardBench } from '../../support/board-bench.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FewLines } from '../../support/few-lines.ts';
+import { BME280, kernelDevices, SHT3X } from '../../support/kernel-devices.ts';
 import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
 
 const constant = (value: number) => ({ kind: 'constant', value }) as const;
@@ -302,3 +303,22 @@ function bound(i2c: LinuxI2c): Ports['i2c'] {
     close: () => i2c.close(),
   };
 }
+
+it('gives a chip that the kernel reads with a reading, and names the sensor that has it', async () => {
+  const kernel = await kernelDevices();
+  try {
+    await kernel.addIio(0, 'i2c-1/1-0076', BME280);
+    await kernel.addHwmon(0, 'i2c-1/1-0044', SHT3X);
+    const config = await configured('  - { name: hall, kind: hwmon, chip: sht3x, prefix: hall. }\n');
+    const ports = { ...bench.ports, iio: kernel.iio, hwmon: kernel.hwmon };
+    const parts = await finderOn(ports, config).find(undefined, never);
+    expect(partAt(parts, 'iio-1-0076')).toMatchObject({
+      place: 'Industrial I/O, 1-0076',
+      sensor: { kind: 'iio', chip: 'bme280' },
+      readings: ['humidity 45.1 %', 'pressure 1013.3 hPa', 'temperature 21.4 °C'],
+    });
+    expect(partAt(parts, 'hwmon-1-0044')).toMatchObject({ usedBy: 'hall' });
+  } finally {
+    await kernel.close();
+  }
+});

@@ -1,0 +1,283 @@
+/**
+ * Kinds that people write and that have no driver here, each with the way on which its values come all the same. Loaded when a configuration has an
+ * unknown kind, and by the doctor for a driver of the kernel that is missing.
+ *
+ * Drivers are those of Linux (drivers/iio, drivers/hwmon, drivers/pinctrl, drivers/gpio, drivers/pwm), by the name that they give; overlays are those of
+ * Raspberry Pi's kernel (arch/arm/boot/dts/overlays: i2c-sensor-common.dtsi, README).
+ */
+import { nearest } from '../config/fields/did-you-mean.ts';
+
+/** How the kernel is told of a chip. */
+type Loading =
+  /** Line of Raspberry Pi's config.txt. */
+  | { readonly overlay: string }
+  /** Name in the driver's table of I2C chips, where no overlay has it. */
+  | { readonly i2cName: string; readonly module: string }
+  /** Nothing of Raspberry Pi's selects it. */
+  | { readonly compatible: string };
+
+export interface KernelChip {
+  readonly way: 'iio' | 'hwmon';
+  /** Name that the driver gives. */
+  readonly driver: string;
+  readonly loading: Loading;
+  /** I2C addresses at which it may answer, the usual one first; none on another bus. */
+  readonly addresses?: readonly number[];
+  /** What else has to be known. */
+  readonly note?: string;
+}
+
+interface OutputChip {
+  readonly way: 'gpio' | 'pwm';
+  /** Label of the GPIO chip, or the name of the PWM chip's device. */
+  readonly label: string;
+  readonly loading: Loading;
+}
+
+/** Another kind, with the members of its section beside name and kind; the first that there is counts. */
+interface OtherWay {
+  readonly way: 'kinds';
+  readonly says: string;
+  readonly kinds: readonly { readonly kind: string; readonly members: string }[];
+}
+
+type OtherKind = KernelChip | OutputChip | OtherWay;
+
+const sensorOverlay = (parameter: string): Loading => ({ overlay: `dtoverlay=i2c-sensor,${parameter}` });
+const overlay = (line: string): Loading => ({ overlay: `dtoverlay=${line}` });
+const iio = (driver: string, loading: Loading, addresses?: readonly number[], note?: string): KernelChip => ({
+  way: 'iio',
+  driver,
+  loading,
+  ...(addresses !== undefined && { addresses }),
+  ...(note !== undefined && { note }),
+});
+const hwmon = (driver: string, loading: Loading, addresses: readonly number[], note?: string): KernelChip => ({
+  way: 'hwmon',
+  driver,
+  loading,
+  addresses,
+  ...(note !== undefined && { note }),
+});
+
+const program = (words: string, says: string): OtherWay => ({
+  way: 'kinds',
+  says,
+  kinds: [
+    { kind: 'process', members: words },
+    { kind: 'command', members: words },
+  ],
+});
+/** A program that runs for as long as it is asked for, and prints JSON by itself. */
+const listener = (running: string, once: string, says: string): OtherWay => ({
+  way: 'kinds',
+  says,
+  kinds: [
+    { kind: 'process', members: running },
+    { kind: 'command', members: once },
+  ],
+});
+const broker = (topic: string, says: string): OtherWay => ({
+  way: 'kinds',
+  says,
+  kinds: [
+    { kind: 'mqtt', members: `topic: ${topic}, format: json` },
+    {
+      kind: 'command',
+      members: `program: /usr/bin/mosquitto_sub, arguments: [-C, '1', -W, '25', -t, ${topic}], period: 30s, deadline: 28s, format: json`,
+    },
+  ],
+});
+
+const DHT = iio('dht11', overlay('dht11,gpiopin=4'), undefined, 'read it every 3s or slower');
+const INA = (driver: string, last = 0x4f): KernelChip =>
+  hwmon(driver, { i2cName: driver, module: 'ina2xx' }, range(0x40, last));
+
+const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
+  bme680: iio('bme680', sensorOverlay('bme680'), [0x76, 0x77]),
+  bme688: iio('bme680', sensorOverlay('bme680'), [0x76, 0x77], 'the driver is that of the BME680: leave out its resistance'),
+  bmp180: iio('bmp180', sensorOverlay('bmp180'), [0x77]),
+  bmp085: iio('bmp085', sensorOverlay('bmp085'), [0x77]),
+  bmp380: iio('bmp380', sensorOverlay('bmp380'), [0x76, 0x77]),
+  bmp388: iio('bmp380', sensorOverlay('bmp380'), [0x76, 0x77], 'the driver is that of the BMP380'),
+  scd4x: iio('scd41', { compatible: 'sensirion,scd41' }, [0x62]),
+  scd40: iio('scd40', { compatible: 'sensirion,scd40' }, [0x62]),
+  scd41: iio('scd41', { compatible: 'sensirion,scd41' }, [0x62]),
+  scd30: iio('scd30', { compatible: 'sensirion,scd30' }, [0x61]),
+  sps30: iio('sps30', sensorOverlay('sps30'), [0x69]),
+  sgp30: iio('sgp30', sensorOverlay('sgp30'), [0x58]),
+  ccs811: iio('ccs811', sensorOverlay('ccs811'), [0x5b, 0x5a]),
+  htu21: iio('htu21', sensorOverlay('htu21'), [0x40]),
+  htu21d: iio('htu21', sensorOverlay('htu21'), [0x40]),
+  si7020: iio('si7020', sensorOverlay('si7020'), [0x40]),
+  si7021: iio('si7020', sensorOverlay('si7020'), [0x40], 'the driver is that of the Si7020'),
+  hdc1080: iio('hdc1000', sensorOverlay('hdc100x'), [0x40], 'the driver is that of the HDC1000'),
+  dht11: DHT,
+  dht22: DHT,
+  am2302: DHT,
+  am2301: DHT,
+  ads1015: iio('ads1015', overlay('ads1015'), range(0x48, 0x4b)),
+  mcp3008: iio('mcp3008', overlay('mcp3008,spi0-0-present')),
+  mcp3202: iio('mcp3202', overlay('mcp3202,spi0-0-present')),
+  mcp3208: iio('mcp3208', { compatible: 'microchip,mcp3208' }),
+  mcp3421: iio('mcp3421', overlay('mcp342x,mcp3421'), range(0x68, 0x6f)),
+  mcp3422: iio('mcp3422', overlay('mcp342x,mcp3422'), range(0x68, 0x6f)),
+  mcp3424: iio('mcp3424', overlay('mcp342x,mcp3424'), range(0x68, 0x6f)),
+  hx711: iio('hx711', { compatible: 'avia,hx711' }, undefined, 'a program of your own reads it, too'),
+  max6675: iio('max6675', overlay('maxtherm,spi0-0,max6675')),
+  max31855: iio('max31855', overlay('maxtherm,spi0-0,max31855')),
+  max31856: iio('max31856', overlay('maxtherm,spi0-0,max31856,type_k')),
+  max31865: iio('max31865', { compatible: 'maxim,max31865' }),
+  mcp9600: iio('mcp9600', { compatible: 'microchip,mcp9600' }, range(0x60, 0x67)),
+  tmp117: iio('tmp117', { i2cName: 'tmp117', module: 'tmp117' }, range(0x48, 0x4b)),
+  tsl2591: iio('tsl2591', { compatible: 'amstaos,tsl2591' }, [0x29]),
+  tsl4531: iio('tsl4531', sensorOverlay('tsl4531'), [0x29]),
+  veml6070: iio('veml6070', sensorOverlay('veml6070'), [0x38]),
+  vl53l0x: iio('vl53l0x', { i2cName: 'vl53l0x', module: 'vl53l0x-i2c' }, [0x29]),
+  mpu6050: iio('mpu6050', overlay('mpu6050,interrupt=4'), [0x68, 0x69]),
+  mpu9250: iio('mpu9250', sensorOverlay('mpu9250'), [0x68, 0x69]),
+  ms5637: iio('ms5637', sensorOverlay('ms5637'), [0x76]),
+  sht4x: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
+  sht40: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
+  sht41: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
+  sht45: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
+  sht2x: hwmon('sht21', { i2cName: 'sht21', module: 'sht21' }, [0x40]),
+  sht20: hwmon('sht20', { i2cName: 'sht20', module: 'sht21' }, [0x40]),
+  sht21: hwmon('sht21', { i2cName: 'sht21', module: 'sht21' }, [0x40]),
+  sht25: hwmon('sht25', { i2cName: 'sht25', module: 'sht21' }, [0x40]),
+  shtc3: hwmon('shtc3', { i2cName: 'shtc3', module: 'shtc1' }, [0x70]),
+  aht10: hwmon('aht10', sensorOverlay('aht10'), [0x38, 0x39]),
+  aht20: hwmon('aht20', { i2cName: 'aht20', module: 'aht10' }, [0x38], 'Linux 6.5 or newer'),
+  ds1621: hwmon('ds1621', sensorOverlay('ds1621'), range(0x48, 0x4f)),
+  adt7410: hwmon('adt7410', sensorOverlay('adt7410'), range(0x48, 0x4b)),
+  ina226: INA('ina226'),
+  ina230: INA('ina230'),
+  ina231: INA('ina231'),
+  ina260: hwmon('ina260', { i2cName: 'ina260', module: 'ina2xx' }, range(0x40, 0x4f), 'Linux 6.13 or newer'),
+  ina3221: hwmon('ina3221', { i2cName: 'ina3221', module: 'ina3221' }, range(0x40, 0x43)),
+  mcp23017: { way: 'gpio', label: 'mcp23017', loading: overlay('mcp23017,addr=0x20,noints') },
+  mcp23008: { way: 'gpio', label: 'mcp23008', loading: overlay('mcp23017,mcp23008,addr=0x20,noints') },
+  mcp23s17: { way: 'gpio', label: 'mcp23s17', loading: overlay('mcp23s17,s17-spi0-0-present=1') },
+  pcf8574: { way: 'gpio', label: 'pcf8574', loading: overlay('pcf857x,pcf8574,addr=0x20') },
+  pcf8574a: { way: 'gpio', label: 'pcf8574a', loading: overlay('pcf857x,pcf8574a,addr=0x38') },
+  pcf8575: { way: 'gpio', label: 'pcf8575', loading: overlay('pcf857x,pcf8575,addr=0x20') },
+  pca9555: { way: 'gpio', label: '1-0020', loading: overlay('pca953x,pca9555,addr=0x20') },
+  tca9554: { way: 'gpio', label: '1-0020', loading: overlay('pca953x,tca9554,addr=0x20') },
+  tca9555: { way: 'gpio', label: '1-0020', loading: overlay('pca953x,pca9555,addr=0x20') },
+  pca9685: { way: 'pwm', label: '1-0040', loading: overlay('i2c-pwm-pca9685a,addr=0x40') },
+  lm75a: { way: 'kinds', says: 'an LM75A is read by', kinds: [{ kind: 'lm75', members: 'bus: 1, address: 0x48' }] },
+  ads1115: { way: 'kinds', says: 'it is read by', kinds: [{ kind: 'ads1115', members: 'bus: 1, address: 0x48' }] },
+  shelly: {
+    way: 'kinds',
+    says: 'a Shelly answers over HTTP',
+    kinds: [{ kind: 'http', members: 'url: http://192.168.1.40/rpc/Shelly.GetStatus' }],
+  },
+  tasmota: {
+    way: 'kinds',
+    says: 'Tasmota answers over HTTP',
+    kinds: [{ kind: 'http', members: "url: 'http://192.168.1.41/cm?cmnd=Status%208'" }],
+  },
+  esphome: {
+    way: 'kinds',
+    says: 'ESPHome answers over HTTP where web_server: is in its file',
+    kinds: [{ kind: 'http', members: 'url: http://192.168.1.42/sensor/temperature, paths: { temperature: value }' }],
+  },
+  zigbee2mqtt: broker('zigbee2mqtt/hall', 'Zigbee2MQTT publishes at a broker'),
+  zigbee: broker('zigbee2mqtt/hall', 'Zigbee2MQTT makes messages at a broker of it'),
+  zwave: broker('zwave/hall', 'Z-Wave JS UI makes messages at a broker of it'),
+  mqtt: broker('site/hall', 'a broker is asked by'),
+  rtl433: listener(
+    'program: /usr/bin/rtl_433, arguments: [-F, json]',
+    "program: /usr/bin/rtl_433, arguments: [-F, json, -E, quit, -T, '50'], period: 1m, deadline: 55s, format: json",
+    'rtl_433 prints what it hears',
+  ),
+  ble: broker('ble/hall', 'a gateway such as Theengs publishes at a broker'),
+  bluetooth: broker('ble/hall', 'a gateway such as Theengs publishes at a broker'),
+  ruuvi: broker('ruuvi/hall', 'a gateway for its advertisements publishes at a broker'),
+  lora: broker('application/1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
+  lorawan: broker('application/1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
+  wmbus: broker('wmbusmeters/water', 'wmbusmeters reads it, and publishes at a broker'),
+  can: program('program: /usr/local/bin/can-values, format: json', 'a program of your own makes numbers of its frames'),
+  canbus: program('program: /usr/local/bin/can-values, format: json', 'a program of your own makes numbers of its frames'),
+  snmp: {
+    way: 'kinds',
+    says: 'snmpget prints a value',
+    kinds: [
+      {
+        kind: 'command',
+        members:
+          'program: /usr/bin/snmpget, arguments: [-v2c, -c, public, -Oqv, 192.168.1.50, 1.3.6.1.2.1.1.3.0], format: number',
+      },
+    ],
+  },
+  knx: program('program: /usr/local/bin/knx-values, format: json', 'a program of your own asks it'),
+  bacnet: program('program: /usr/local/bin/bacnet-values, format: json', 'a program of your own asks it'),
+  opcua: program('program: /usr/local/bin/opcua-values, format: json', 'a program of your own asks it'),
+  ethercat: program('program: /usr/local/bin/ethercat-values, format: json', 'a program of your own asks it'),
+  profinet: program('program: /usr/local/bin/profinet-values, format: json', 'a program of your own asks it'),
+};
+
+/** Words that mean the same, without what people put between letters and digits. */
+function plainWord(word: string): string {
+  return word.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+}
+
+/** What is known of a kind that nobody here has; undefined of one that nobody knows at all. */
+export function otherKind(written: string): { readonly word: string; readonly kind: OtherKind } | undefined {
+  const word = plainWord(written);
+  const found = Object.hasOwn(OTHER_KINDS, word) ? OTHER_KINDS[word] : undefined;
+  return found === undefined ? undefined : { word, kind: found };
+}
+
+export interface AskedKind {
+  readonly written: string;
+  /** Where it stands. */
+  readonly list: 'sensors' | 'actuators';
+  /** Kinds that there are in that list. */
+  readonly known: readonly string[];
+}
+
+/** How its values come, with lines to paste; undefined where nobody knows, and where another spelling of a kind of this house is nearer. */
+export function wayOf({ written, list, known }: AskedKind): string | undefined {
+  const found = otherKind(written);
+  if (found === undefined || known.includes(found.word)) return undefined;
+  const { word, kind } = found;
+  if (kind.way === 'kinds') {
+    const way = kind.kinds.find((one) => known.includes(one.kind));
+    return way === undefined ? undefined : `${kind.says}: - { name: ${word}, kind: ${way.kind}, ${way.members} }`;
+  }
+  if (kind.way === 'gpio') {
+    const own = list === 'sensors' ? 'gpio-input' : 'gpio-output';
+    return `the kernel drives it: ${loadingText(kind.loading)}; then each of its lines is - { name: ${word}, kind: ${own}, line: { chip: ${kind.label}, offset: 0 } }`;
+  }
+  if (kind.way === 'pwm') {
+    const line = `- { name: ${word}, kind: pwm, chip: '${kind.label}', channel: 0, frequency: 200Hz }`;
+    return `the kernel drives it: ${loadingText(kind.loading)}; then each of its channels is an output ${line}`;
+  }
+  if (list === 'actuators') return undefined;
+  const note = kind.note === undefined ? '' : ` (${kind.note})`;
+  return `the kernel reads it: ${loadingText(kind.loading)}; then - { name: ${word}, kind: ${kind.way}, chip: ${kind.driver} }${note}`;
+}
+
+/** What loads the driver of a chip: the one that a section names. */
+export function loadingOf(chip: string, way: KernelChip['way']): { readonly text: string; readonly addresses: readonly number[] } | undefined {
+  const chips = Object.values(OTHER_KINDS).filter((one): one is KernelChip => one.way === way);
+  const driver = plainWord(chip);
+  const found = chips.find((one) => one.driver === driver);
+  if (found === undefined) {
+    const other = nearest(driver, chips.map((one) => one.driver));
+    return other === undefined ? undefined : { text: `did you mean chip: ${other}?`, addresses: [] };
+  }
+  return { text: loadingText(found.loading), addresses: found.addresses ?? [] };
+}
+
+function loadingText(loading: Loading): string {
+  if ('overlay' in loading) return `${loading.overlay} in config.txt of a Raspberry Pi, and a reboot`;
+  if ('compatible' in loading)
+    return `an overlay of your own with compatible = "${loading.compatible}", as Raspberry Pi's are without it`;
+  return `modprobe ${loading.module}, and echo ${loading.i2cName} ADDRESS > /sys/bus/i2c/devices/i2c-1/new_device at each boot`;
+}
+
+function range(first: number, last: number): readonly number[] {
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+}
