@@ -9,6 +9,8 @@
 
 import type { Environment } from '../host/environment.ts';
 import type { MayRead } from '../host/service-reader.ts';
+import { ACTUATOR_KINDS } from '../kinds/actuator-kinds.ts';
+import { SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
 import { loadLinearPatterns, patternProblem } from '../values/linear-pattern.ts';
 import { configFileHash } from './changes/config-diff.ts';
 import { checkCertificates } from './checks/access.ts';
@@ -102,7 +104,8 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   if (tooMany !== undefined)
     return { faults: inOrder([...source.faults, ...placed([...faults, tooMany])]), warnings: [] };
   faults.push(...(await patternFaults(tree)));
-  const { draft, partial, partialPaths, faults: schemaFaults } = parseDraft(tree, unmodelled);
+  const { draft, partial, partialPaths, faults: parsed } = parseDraft(tree, unmodelled);
+  const schemaFaults = await withOtherWays(parsed, tree);
   // A tree that is not whole is looked at section by section: items that are not there would be missed everywhere.
   if (source.faults.length > 0) {
     const told = [...faults, ...schemaFaults].filter((fault) => !isSpoilt(fault));
@@ -176,6 +179,26 @@ async function withModelsAndPresets(root: Readonly<Record<string, unknown>>, pat
   const models = await (await import('./models/with-models.ts')).withModels(root, path);
   const presets = await (await import('./models/with-presets.ts')).withPresets(models.root, path);
   return { ...presets, faults: [...models.faults, ...presets.faults] };
+}
+
+/** Faults of kinds that this house does not have, with the way on which their values come all the same, where one is known. */
+async function withOtherWays(faults: readonly PathFault[], tree: unknown): Promise<readonly PathFault[]> {
+  if (!faults.some(isOfKind)) return faults;
+  const { wayOf } = await import('../kinds/other-kinds.ts');
+  return faults.map((fault) => {
+    const [list, at, member] = fault.path;
+    if (!isOfKind(fault) || (list !== 'sensors' && list !== 'actuators')) return fault;
+    const written = (tree as Record<string, Record<string | number, Record<string, unknown>>>)[list]?.[at ?? '']?.[
+      member ?? ''
+    ];
+    const known = (list === 'sensors' ? SENSOR_KINDS : ACTUATOR_KINDS).map(({ kind }) => kind);
+    const hint = typeof written === 'string' ? wayOf({ written, list, known }) : undefined;
+    return hint === undefined ? fault : { ...fault, hint };
+  });
+}
+
+function isOfKind({ path }: PathFault): boolean {
+  return path.length === 3 && path[2] === 'kind';
 }
 
 /** True when a secret is written in the file itself. */

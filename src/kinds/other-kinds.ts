@@ -27,9 +27,16 @@ export interface KernelChip {
   readonly note?: string;
 }
 
-interface OutputChip {
-  readonly way: 'gpio' | 'pwm';
-  /** Label of the GPIO chip, or the name of the PWM chip's device. */
+/** Expander of GPIO lines, by the label of its chip. */
+interface GpioExpander {
+  readonly way: 'gpio';
+  readonly label: string;
+  readonly loading: Loading;
+}
+
+/** PWM controller, by the name of its device. */
+interface PwmController {
+  readonly way: 'pwm';
   readonly label: string;
   readonly loading: Loading;
 }
@@ -41,7 +48,7 @@ interface OtherWay {
   readonly kinds: readonly { readonly kind: string; readonly members: string }[];
 }
 
-type OtherKind = KernelChip | OutputChip | OtherWay;
+type OtherKind = KernelChip | GpioExpander | PwmController | OtherWay;
 
 const sensorOverlay = (parameter: string): Loading => ({ overlay: `dtoverlay=i2c-sensor,${parameter}` });
 const overlay = (line: string): Loading => ({ overlay: `dtoverlay=${line}` });
@@ -89,29 +96,37 @@ const broker = (topic: string, says: string): OtherWay => ({
   ],
 });
 
-const DHT = iio('dht11', overlay('dht11,gpiopin=4'), undefined, 'read it every 3s or slower');
+/** Drivers that give the place of the chip for its name. */
+const OWN_PLACE = 'the driver calls it by its place';
+const MCP342X = `${OWN_PLACE}, and its scale is in V where others have mV: keys: { voltage0: { scale: 1000 } }`;
+const DHT = iio('dht11', overlay('dht11,gpiopin=4'), undefined, 'each read takes a while: period: 10s or longer');
 const INA = (driver: string, last = 0x4f): KernelChip =>
   hwmon(driver, { i2cName: driver, module: 'ina2xx' }, range(0x40, last));
 
 const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   bme680: iio('bme680', sensorOverlay('bme680'), [0x76, 0x77]),
-  bme688: iio('bme680', sensorOverlay('bme680'), [0x76, 0x77], 'the driver is that of the BME680: leave out its resistance'),
+  bme688: iio(
+    'bme680',
+    sensorOverlay('bme680'),
+    [0x76, 0x77],
+    'the driver is that of the BME680: leave out its resistance',
+  ),
   bmp180: iio('bmp180', sensorOverlay('bmp180'), [0x77]),
   bmp085: iio('bmp085', sensorOverlay('bmp085'), [0x77]),
   bmp380: iio('bmp380', sensorOverlay('bmp380'), [0x76, 0x77]),
   bmp388: iio('bmp380', sensorOverlay('bmp380'), [0x76, 0x77], 'the driver is that of the BMP380'),
-  scd4x: iio('scd41', { compatible: 'sensirion,scd41' }, [0x62]),
-  scd40: iio('scd40', { compatible: 'sensirion,scd40' }, [0x62]),
-  scd41: iio('scd41', { compatible: 'sensirion,scd41' }, [0x62]),
-  scd30: iio('scd30', { compatible: 'sensirion,scd30' }, [0x61]),
+  scd4x: iio('scd41', { i2cName: 'scd41', module: 'scd4x' }, [0x62]),
+  scd40: iio('scd40', { i2cName: 'scd40', module: 'scd4x' }, [0x62]),
+  scd41: iio('scd41', { i2cName: 'scd41', module: 'scd4x' }, [0x62]),
+  scd30: iio('scd30', { i2cName: 'scd30', module: 'scd30_i2c' }, [0x61]),
   sps30: iio('sps30', sensorOverlay('sps30'), [0x69]),
   sgp30: iio('sgp30', sensorOverlay('sgp30'), [0x58]),
   ccs811: iio('ccs811', sensorOverlay('ccs811'), [0x5b, 0x5a]),
   htu21: iio('htu21', sensorOverlay('htu21'), [0x40]),
   htu21d: iio('htu21', sensorOverlay('htu21'), [0x40]),
-  si7020: iio('si7020', sensorOverlay('si7020'), [0x40]),
-  si7021: iio('si7020', sensorOverlay('si7020'), [0x40], 'the driver is that of the Si7020'),
-  hdc1080: iio('hdc1000', sensorOverlay('hdc100x'), [0x40], 'the driver is that of the HDC1000'),
+  si7020: iio('1-0040', sensorOverlay('si7020'), [0x40], OWN_PLACE),
+  si7021: iio('1-0040', sensorOverlay('si7020'), [0x40], OWN_PLACE),
+  hdc1080: iio('1-0040', sensorOverlay('hdc100x'), [0x40], OWN_PLACE),
   dht11: DHT,
   dht22: DHT,
   am2302: DHT,
@@ -120,17 +135,17 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   mcp3008: iio('mcp3008', overlay('mcp3008,spi0-0-present')),
   mcp3202: iio('mcp3202', overlay('mcp3202,spi0-0-present')),
   mcp3208: iio('mcp3208', { compatible: 'microchip,mcp3208' }),
-  mcp3421: iio('mcp3421', overlay('mcp342x,mcp3421'), range(0x68, 0x6f)),
-  mcp3422: iio('mcp3422', overlay('mcp342x,mcp3422'), range(0x68, 0x6f)),
-  mcp3424: iio('mcp3424', overlay('mcp342x,mcp3424'), range(0x68, 0x6f)),
+  mcp3421: iio('1-0068', overlay('mcp342x,mcp3421'), range(0x68, 0x6f), MCP342X),
+  mcp3422: iio('1-0068', overlay('mcp342x,mcp3422'), range(0x68, 0x6f), MCP342X),
+  mcp3424: iio('1-0068', overlay('mcp342x,mcp3424'), range(0x68, 0x6f), MCP342X),
   hx711: iio('hx711', { compatible: 'avia,hx711' }, undefined, 'a program of your own reads it, too'),
   max6675: iio('max6675', overlay('maxtherm,spi0-0,max6675')),
   max31855: iio('max31855', overlay('maxtherm,spi0-0,max31855')),
   max31856: iio('max31856', overlay('maxtherm,spi0-0,max31856,type_k')),
   max31865: iio('max31865', { compatible: 'maxim,max31865' }),
-  mcp9600: iio('mcp9600', { compatible: 'microchip,mcp9600' }, range(0x60, 0x67)),
+  mcp9600: iio('mcp9600', { i2cName: 'mcp9600', module: 'mcp9600' }, range(0x60, 0x67)),
   tmp117: iio('tmp117', { i2cName: 'tmp117', module: 'tmp117' }, range(0x48, 0x4b)),
-  tsl2591: iio('tsl2591', { compatible: 'amstaos,tsl2591' }, [0x29]),
+  tsl2591: iio('tsl2591', { i2cName: 'tsl2591', module: 'tsl2591' }, [0x29]),
   tsl4531: iio('tsl4531', sensorOverlay('tsl4531'), [0x29]),
   veml6070: iio('veml6070', sensorOverlay('veml6070'), [0x38]),
   vl53l0x: iio('vl53l0x', { i2cName: 'vl53l0x', module: 'vl53l0x-i2c' }, [0x29]),
@@ -158,9 +173,9 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   mcp23017: { way: 'gpio', label: 'mcp23017', loading: overlay('mcp23017,addr=0x20,noints') },
   mcp23008: { way: 'gpio', label: 'mcp23008', loading: overlay('mcp23017,mcp23008,addr=0x20,noints') },
   mcp23s17: { way: 'gpio', label: 'mcp23s17', loading: overlay('mcp23s17,s17-spi0-0-present=1') },
-  pcf8574: { way: 'gpio', label: 'pcf8574', loading: overlay('pcf857x,pcf8574,addr=0x20') },
-  pcf8574a: { way: 'gpio', label: 'pcf8574a', loading: overlay('pcf857x,pcf8574a,addr=0x38') },
-  pcf8575: { way: 'gpio', label: 'pcf8575', loading: overlay('pcf857x,pcf8575,addr=0x20') },
+  pcf8574: { way: 'gpio', label: '1-0020', loading: overlay('pcf857x,pcf8574,addr=0x20') },
+  pcf8574a: { way: 'gpio', label: '1-0038', loading: overlay('pcf857x,pcf8574a,addr=0x38') },
+  pcf8575: { way: 'gpio', label: '1-0020', loading: overlay('pcf857x,pcf8575,addr=0x20') },
   pca9555: { way: 'gpio', label: '1-0020', loading: overlay('pca953x,pca9555,addr=0x20') },
   tca9554: { way: 'gpio', label: '1-0020', loading: overlay('pca953x,tca9554,addr=0x20') },
   tca9555: { way: 'gpio', label: '1-0020', loading: overlay('pca953x,pca9555,addr=0x20') },
@@ -198,7 +213,10 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   lorawan: broker('application/1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
   wmbus: broker('wmbusmeters/water', 'wmbusmeters reads it, and publishes at a broker'),
   can: program('program: /usr/local/bin/can-values, format: json', 'a program of your own makes numbers of its frames'),
-  canbus: program('program: /usr/local/bin/can-values, format: json', 'a program of your own makes numbers of its frames'),
+  canbus: program(
+    'program: /usr/local/bin/can-values, format: json',
+    'a program of your own makes numbers of its frames',
+  ),
   snmp: {
     way: 'kinds',
     says: 'snmpget prints a value',
@@ -248,7 +266,7 @@ export function wayOf({ written, list, known }: AskedKind): string | undefined {
   }
   if (kind.way === 'gpio') {
     const own = list === 'sensors' ? 'gpio-input' : 'gpio-output';
-    return `the kernel drives it: ${loadingText(kind.loading)}; then each of its lines is - { name: ${word}, kind: ${own}, line: { chip: ${kind.label}, offset: 0 } }`;
+    return `the kernel drives it: ${loadingText(kind.loading)}; then each of its lines is - { name: ${word}, kind: ${own}, line: { chip: ${kind.label}, offset: 0 } }, with the chip’s label as turnstone scan gpio shows it`;
   }
   if (kind.way === 'pwm') {
     const line = `- { name: ${word}, kind: pwm, chip: '${kind.label}', channel: 0, frequency: 200Hz }`;
@@ -260,12 +278,20 @@ export function wayOf({ written, list, known }: AskedKind): string | undefined {
 }
 
 /** What loads the driver of a chip: the one that a section names. */
-export function loadingOf(chip: string, way: KernelChip['way']): { readonly text: string; readonly addresses: readonly number[] } | undefined {
+export function loadingOf(
+  chip: string,
+  way: KernelChip['way'],
+): { readonly text: string; readonly addresses: readonly number[] } | undefined {
   const chips = Object.values(OTHER_KINDS).filter((one): one is KernelChip => one.way === way);
-  const driver = plainWord(chip);
-  const found = chips.find((one) => one.driver === driver);
+  const found = chips.find((one) => one.driver === chip);
   if (found === undefined) {
-    const other = nearest(driver, chips.map((one) => one.driver));
+    const known = otherKind(chip)?.kind;
+    if (known?.way === way)
+      return { text: `its driver calls it chip: ${known.driver}`, addresses: known.addresses ?? [] };
+    const other = nearest(
+      chip,
+      chips.map((one) => one.driver),
+    );
     return other === undefined ? undefined : { text: `did you mean chip: ${other}?`, addresses: [] };
   }
   return { text: loadingText(found.loading), addresses: found.addresses ?? [] };
@@ -274,8 +300,8 @@ export function loadingOf(chip: string, way: KernelChip['way']): { readonly text
 function loadingText(loading: Loading): string {
   if ('overlay' in loading) return `${loading.overlay} in config.txt of a Raspberry Pi, and a reboot`;
   if ('compatible' in loading)
-    return `an overlay of your own with compatible = "${loading.compatible}", as Raspberry Pi's are without it`;
-  return `modprobe ${loading.module}, and echo ${loading.i2cName} ADDRESS > /sys/bus/i2c/devices/i2c-1/new_device at each boot`;
+    return `an overlay of your own with compatible = "${loading.compatible}", as none of Raspberry Pi’s selects it`;
+  return `at each boot modprobe ${loading.module}, and echo ${loading.i2cName} ADDRESS > /sys/bus/i2c/devices/i2c-1/new_device (the kernel needs that module)`;
 }
 
 function range(first: number, last: number): readonly number[] {
