@@ -25,6 +25,11 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'hardware/http-no-answer': 'The device does not answer. Check its address and the network.',
   'hardware/i2c-failed':
     'The transfer on the bus failed. Check the wiring, and that no kernel driver holds the address.',
+  'hardware/iio-no-channel': 'The channel cannot be buffered. The message says which can.',
+  'hardware/iio-no-trigger': 'The kernel has no trigger of this name. The message says which it has.',
+  'hardware/kernel-device-failed': 'The kernel’s driver reads nothing from the chip. The message has its reason.',
+  'hardware/kernel-device-gone': 'The kernel’s driver has let the chip go, or was bound anew. It is looked for again.',
+  'hardware/kernel-device-no-value': 'The kernel’s driver has no value just now. It is read again.',
   'hardware/modbus-bad-answer':
     'What came is no answer to the request. Check speed and parity of the line, and that no two units have one number.',
   'hardware/modbus-busy': 'The unit is busy (exception 6). It is asked again within the deadline.',

@@ -16,6 +16,8 @@ const HARDWARE: readonly (readonly [options: readonly string[], code: RegExp])[]
   [['url'], /^hardware\/http-/],
   [['chip', 'channel'], /^hardware\/pwm-/],
   [['id', 'resolution'], /^hardware\/one-wire-/],
+  [['chip', 'channels'], /^hardware\/kernel-device-/],
+  [['chip', 'channels', 'buffer'], /^hardware\/iio-/],
 ];
 const ALL_HARDWARE = /^hardware\/(deadline|no-permission)$/;
 const DEADLINE = /^hardware\/deadline$/;

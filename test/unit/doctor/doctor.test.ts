@@ -329,6 +329,18 @@ const PLANTED: readonly Planted[] = [
     remedy: /plug it in/,
   },
   {
+    fault: 'a chip of the kernel without its driver',
+    check: 'kernel-drivers',
+    plant: () => {
+      sensors('{ name: air, kind: iio, chip: bme680 }');
+      const kernel = { list: async () => [] };
+      const ports = { iio: kernel, hwmon: kernel, i2c: kernel, close: async () => {} } as unknown as Ports;
+      gateway.deps = { ...gateway.deps, openPorts: () => ports };
+    },
+    reason: /air \(iio\): the kernel has no IIO device bme680; there is none/,
+    remedy: /^dtoverlay=i2c-sensor,bme680 in config\.txt/,
+  },
+  {
     fault: 'a port that the service may not use',
     check: 'permissions',
     plant: () => {

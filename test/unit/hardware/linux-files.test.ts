@@ -1,5 +1,5 @@
 /** One-wire and PWM are plain files of the kernel; here they lie in a folder of the test's. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -125,6 +125,17 @@ describe('LinuxPwm', () => {
         { periodNs: 20_000, dutyNs: 15_000, enabled: true },
       ]);
     });
+  });
+
+  it('finds a controller on I2C by the name of its device, whatever number the kernel gave it', async () => {
+    const device = join(folder, 'devices', '1-0040');
+    await mkdir(device, { recursive: true });
+    await symlink(device, join(folder, 'pwmchip0', 'device'));
+    const port = new LinuxPwm({ clock: systemClock, classFolder: folder });
+    const pwm = await port.openChannel({ chip: '1-0040', channel: 1 }, signal);
+    await pwm.set({ periodNs: 500_000, dutyNs: 125_000, enabled: true }, signal);
+    expect((await readFile(join(channel(), 'duty_cycle'), 'utf8')).trim()).toBe('125000');
+    await expect(port.openChannel({ chip: '1-0041', channel: 0 }, signal)).rejects.toThrow(/there is 1-0040 \(pwmchip0\)/);
   });
 
   it('says what there is when a chip or channel is missing, and refuses a channel twice', async () => {

@@ -58,6 +58,19 @@ describe('findLine', () => {
     expect(number(chips, 'GPIO4')).toBe(575);
   });
 
+  it('takes a line of an expander by the label of its chip, and never for a pin of the header', async () => {
+    const chips = await readSysfsChips(
+      await sysfs([
+        { base: 512, label: 'pinctrl-bcm2711', lines: 58 },
+        { base: 570, label: 'mcp23017', lines: 16 },
+        { base: 586, label: '1-0021', lines: 8 },
+      ]),
+    );
+    expect(number(chips, { chip: 'mcp23017', offset: 3 })).toBe(573);
+    expect(number(chips, { chip: '1-0021', offset: 7 })).toBe(593);
+    expect(number(chips, 'GPIO3')).toBe(515);
+  });
+
   it('prefers a line of that very name to a BCM number', async () => {
     const chips = await readSysfsChips(
       await sysfs([{ base: 0, label: 'pinctrl-bcm2835', lines: 4, lineNames: ['', 'GPIO3', 'DOOR', ''] }]),
