@@ -23,7 +23,7 @@ export interface KernelChip {
   readonly loading: Loading;
   /** I2C addresses at which it may answer, the usual one first; none on another bus. */
   readonly addresses?: readonly number[];
-  /** What else has to be known. */
+  /** Words to read before it is used. */
   readonly note?: string;
 }
 
@@ -240,7 +240,7 @@ function plainWord(word: string): string {
   return word.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** What is known of a kind that nobody here has; undefined of one that nobody knows at all. */
+/** Entry of a kind, in whatever spelling; undefined of one that nobody knows. */
 export function otherKind(written: string): { readonly word: string; readonly kind: OtherKind } | undefined {
   const word = plainWord(written);
   const found = Object.hasOwn(OTHER_KINDS, word) ? OTHER_KINDS[word] : undefined;
@@ -277,7 +277,7 @@ export function wayOf({ written, list, known }: AskedKind): string | undefined {
   return `the kernel reads it: ${loadingText(kind.loading)}; then - { name: ${word}, kind: ${kind.way}, chip: ${kind.driver} }${note}`;
 }
 
-/** What loads the driver of a chip: the one that a section names. */
+/** Line that loads the driver of the chip that a section names, and where the chip may answer. */
 export function loadingOf(
   chip: string,
   way: KernelChip['way'],

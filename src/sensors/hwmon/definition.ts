@@ -11,7 +11,6 @@ export const hwmon = defineSensor({
   driver: () => import('./driver.ts'),
   keys: channelKeys,
   valueType: ({ channels }, key) => (channels === undefined && key.endsWith('Alarm') ? 'boolean' : 'number'),
-  keysVary: true,
   faults: (config, path) => channelFaults(config, path),
   device: {
     path: '/sys/class/hwmon',

@@ -65,7 +65,7 @@ function readable(
   };
 }
 
-/** Whether any limit of a channel is passed, where the chip tells it. */
+/** Channel that is true while any limit of another is passed, where the chip tells it. */
 const alarmOf =
   (device: KernelDevice, port: KernelDevicePort) =>
   ({ name, key, alarmFiles }: HwmonChannel): readonly DeviceChannel[] => {

@@ -25,7 +25,6 @@ export const iio = defineSensor({
   schema,
   driver: () => import('./driver.ts'),
   keys: channelKeys,
-  keysVary: true,
   faults: (config, path) => channelFaults(config, path),
   device: {
     path: '/sys/bus/iio/devices',

@@ -135,7 +135,9 @@ describe('LinuxPwm', () => {
     const pwm = await port.openChannel({ chip: '1-0040', channel: 1 }, signal);
     await pwm.set({ periodNs: 500_000, dutyNs: 125_000, enabled: true }, signal);
     expect((await readFile(join(channel(), 'duty_cycle'), 'utf8')).trim()).toBe('125000');
-    await expect(port.openChannel({ chip: '1-0041', channel: 0 }, signal)).rejects.toThrow(/there is 1-0040 \(pwmchip0\)/);
+    await expect(port.openChannel({ chip: '1-0041', channel: 0 }, signal)).rejects.toThrow(
+      /there is 1-0040 \(pwmchip0\)/,
+    );
   });
 
   it('says what there is when a chip or channel is missing, and refuses a channel twice', async () => {
