@@ -6,7 +6,7 @@ import type { ActuatorConfig, AgentConfig, GpioLineConfig, SensorConfig } from '
 import { placesOf } from '../kinds/actuator-kinds.ts';
 import type { BoardConfigInput } from '../stand-ins/simulated-board/board-config.ts';
 import { ROOM_SIGNALS } from '../stand-ins/simulated-board/room-signals.ts';
-import type { Fitting, Twins } from '../stand-ins/simulated-board/twin.ts';
+import type { Fitting, KernelInput, Twins } from '../stand-ins/simulated-board/twin.ts';
 
 type Signal = NonNullable<NonNullable<BoardConfigInput['gpio']>[number]['inputs']>[number]['signal'];
 type I2cSensor = Extract<SensorConfig, { readonly bus: number }>;
@@ -27,6 +27,7 @@ export function boardForConfig(config: AgentConfig, twins: Twins): BoardConfigIn
     modbusTcp: modbusHosts(fitted, actuators),
     http: fitted.flatMap(({ fit: { http } }) => http ?? []),
     oneWire: fitted.flatMap(({ fit: { oneWire } }) => (oneWire === undefined ? [] : [oneWire])),
+    kernel: kernelDevices(fitted),
     pwm: [...new Set(actuators.flatMap((actuator) => placesOf(actuator).chip ?? []))].map((chip) => ({
       chip,
       channels: 8,
@@ -37,6 +38,20 @@ export function boardForConfig(config: AgentConfig, twins: Twins): BoardConfigIn
 interface Fitted {
   readonly sensor: SensorConfig;
   readonly fit: Fitting;
+}
+
+/** Each device once: several sensors may read one, each some of its channels. */
+function kernelDevices(fitted: readonly Fitted[]): NonNullable<BoardConfigInput['kernel']> {
+  const devices = new Map<string, KernelInput>();
+  for (const {
+    fit: { kernel },
+  } of fitted) {
+    if (kernel === undefined) continue;
+    const id = `${kernel.of} ${kernel.name} ${kernel.place}`;
+    const files = Object.assign({}, devices.get(id)?.files, kernel.files);
+    devices.set(id, { of: kernel.of, name: kernel.name, place: kernel.place, files });
+  }
+  return [...devices.values()];
 }
 
 function fittingOf(sensor: SensorConfig, twins: Twins): Fitting {

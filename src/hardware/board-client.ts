@@ -43,8 +43,8 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
     serialBuses: new SerialBuses(serial, clock),
     oneWire: oneWireOver(link),
     pwm: pwmOver(link, clock),
-    iio: noKernelDevices(),
-    hwmon: noKernelDevices(),
+    iio: kernelOver(link, 'iio'),
+    hwmon: kernelOver(link, 'hwmon'),
     modbus,
     http: httpOver(link),
     close,
@@ -210,12 +210,17 @@ function oneWireOver(link: BoardConnection): OneWirePort {
   };
 }
 
-/** A simulated board has chips, and no kernel that reads them. */
-function noKernelDevices(): IioPort {
-  const refuse = async (): Promise<never> => {
-    throw retryable('hardware/kernel-device-gone', 'a simulated board has no drivers of the kernel');
+function kernelOver(link: BoardConnection, of: 'iio' | 'hwmon'): IioPort {
+  const queue = new TurnQueue();
+  return {
+    list: (signal) => link.request('kernel.list', { of }, signal),
+    read: ({ folder }, file, signal) =>
+      queue.run(() => link.request('kernel.read', { folder, file }, signal), { what: `reading ${file}` }, signal),
+    capture: async () => {
+      throw retryable('hardware/kernel-device-failed', 'a simulated board has no buffers of the kernel');
+    },
+    close: async () => {},
   };
-  return { list: async () => [], read: refuse, capture: refuse, close: async () => {} };
 }
 
 function pwmOver(link: BoardConnection, clock: Clock): PwmPort {

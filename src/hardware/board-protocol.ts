@@ -11,6 +11,7 @@
 import type { Recovery } from '../errors/agent-error.ts';
 import type { JsonValue } from '../values/json.ts';
 import type { InputRequest, Level, LineDescription, OutputRequest } from './gpio-port.ts';
+import type { KernelDevice } from './kernel-device-port.ts';
 import type { PwmChip, PwmRequest, PwmState } from './pwm-port.ts';
 import type { SerialDescription, SerialSettings } from './serial-port.ts';
 
@@ -38,6 +39,8 @@ export interface BoardOperations {
   'http.ask': { params: { readonly host: string }; result: string | null };
   'oneWire.read': { params: { readonly id: string }; result: string };
   'oneWire.list': { params: Empty; result: readonly string[] };
+  'kernel.list': { params: { readonly of: 'iio' | 'hwmon' }; result: readonly KernelDevice[] };
+  'kernel.read': { params: { readonly folder: string; readonly file: string }; result: string };
   'pwm.open': { params: PwmRequest; result: { readonly handle: number } };
   'pwm.set': { params: PwmState & { readonly handle: number }; result: null };
   'pwm.read': { params: { readonly handle: number }; result: PwmState };

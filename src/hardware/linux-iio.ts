@@ -19,6 +19,8 @@ export interface LinuxIioDeps {
   readonly deviceFolder?: string;
 }
 
+/** Folder of a buffer's settings. */
+const BUFFER = 'buffer';
 /** Errors of a service that may not do it, or of a user who may not. */
 const FORBIDDEN: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM']);
 const FORBIDDEN_TEXT =
@@ -40,7 +42,7 @@ export class LinuxIio extends LinuxKernelDevices implements IioPort {
     const { node, layout } = await this.inTurn(device, what, () => this.#setUp(device, settings, what), signal);
     const stop = once(async () => {
       this.#captures.delete(capture);
-      await writeFile(join(device.folder, 'buffer/enable'), '0').catch(() => {});
+      await writeFile(join(device.folder, `${BUFFER}/enable`), '0').catch(() => {});
       await node.close();
     });
     const room = Buffer.alloc(layout.scanBytes * settings.length);
@@ -112,7 +114,7 @@ async function switchOn(
   what: string,
 ): Promise<ScanLayout> {
   const put = (file: string, value: string): Promise<void> => writeFile(join(folder, file), value);
-  await put('buffer/enable', '0');
+  await put(`${BUFFER}/enable`, '0');
   const elementFiles = await readdir(join(folder, 'scan_elements'));
   const switches = elementFiles.flatMap((file) => /^in_(.+)_en$/.exec(file)?.[1] ?? []);
   const missing = channels.find((channel) => !switches.includes(channel));
@@ -131,14 +133,14 @@ async function switchOn(
     const place = own.includes('sampling_frequency') ? triggerFolder : folder;
     await writeFile(join(place ?? folder, 'sampling_frequency'), String(frequencyHz));
   }
-  await put('buffer/length', String(length));
+  await put(`${BUFFER}/length`, String(length));
   const elements: ScanElement[] = [];
   for (const channel of wanted) {
     const index = Number(await text(folder, `scan_elements/in_${channel}_index`));
     elements.push({ channel, index, type: await text(folder, `scan_elements/in_${channel}_type`) });
   }
   const layout = scanLayout(elements);
-  await put('buffer/enable', '1');
+  await put(`${BUFFER}/enable`, '1');
   return layout;
 }
 

@@ -9,6 +9,7 @@ export type HwmonConfig = ConfigOf<typeof schema>;
 export const hwmon = defineSensor({
   schema,
   driver: () => import('./driver.ts'),
+  twin: () => import('./twin.ts'),
   keys: channelKeys,
   valueType: ({ channels }, key) => (channels === undefined && key.endsWith('Alarm') ? 'boolean' : 'number'),
   faults: (config, path) => channelFaults(config, path),

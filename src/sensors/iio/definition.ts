@@ -24,6 +24,7 @@ export type IioConfig = ConfigOf<typeof schema>;
 export const iio = defineSensor({
   schema,
   driver: () => import('./driver.ts'),
+  twin: () => import('./twin.ts'),
   keys: channelKeys,
   faults: (config, path) => channelFaults(config, path),
   device: {

@@ -115,6 +115,20 @@ const boardSchema = z.strictObject({
   oneWire: z
     .array(z.strictObject({ id: z.string().regex(/^[0-9a-f]{2}-[0-9a-f]{12}$/), signal: signalSchema, keys }))
     .default([]),
+  /** Devices of the kernel's sensors, by their files: texts, or numbers of a signal. */
+  kernel: z
+    .array(
+      z.strictObject({
+        of: z.enum(['iio', 'hwmon']),
+        name: z.string().min(1),
+        place: z.string().min(1),
+        files: z.record(
+          z.string(),
+          z.union([z.string(), z.strictObject({ signal: signalSchema, factor: z.number().default(1) })]),
+        ),
+      }),
+    )
+    .default([]),
   pwm: z
     .array(z.strictObject({ chip: z.union([z.int().min(0), z.string()]), channels: z.int().min(1).max(64) }))
     .default([]),

@@ -68,7 +68,7 @@ export class BoardUser {
 }
 
 export function operationsOf(board: SimulatedBoard): Operations {
-  const { gpio, i2c, serial, oneWire, pwm, bench } = board;
+  const { gpio, i2c, serial, oneWire, kernel, pwm, bench } = board;
   return {
     'gpio.openInput': (request, user) =>
       user.hold((handle) => gpio.openInput(request, (edge) => user.tell({ event: 'edge', handle, ...edge }))),
@@ -99,6 +99,8 @@ export function operationsOf(board: SimulatedBoard): Operations {
     'http.ask': async ({ host }) => await bench.unlessHung(host, () => board.http.answer(host)),
     'oneWire.read': ({ id }) => oneWire.read(id),
     'oneWire.list': () => oneWire.list(),
+    'kernel.list': ({ of }) => kernel.list(of),
+    'kernel.read': ({ folder, file }) => kernel.read(folder, file),
     'pwm.open': (request, user) => user.hold(() => pwm.open(request)),
     'pwm.set': ({ handle, ...state }, user) => user.held<HeldChannel>(handle).set(state),
     'pwm.read': ({ handle }, user) => user.held<HeldChannel>(handle).read(),

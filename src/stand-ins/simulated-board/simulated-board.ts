@@ -7,6 +7,7 @@ import type { BoardRecord } from './board-record.ts';
 import { SimulatedGpio } from './simulated-gpio.ts';
 import { SimulatedHttp } from './simulated-http.ts';
 import { SimulatedI2c } from './simulated-i2c.ts';
+import { SimulatedKernel } from './simulated-kernel.ts';
 import { SimulatedOneWire } from './simulated-one-wire.ts';
 import { type BoardContext, BoardFaults, BoardSignals, FOREVER } from './simulated-part.ts';
 import { SimulatedPwm } from './simulated-pwm.ts';
@@ -29,6 +30,7 @@ export class SimulatedBoard {
   readonly oneWire: SimulatedOneWire;
   readonly pwm: SimulatedPwm;
   readonly http: SimulatedHttp;
+  readonly kernel: SimulatedKernel;
   readonly bench: ReturnType<typeof benchOf>;
   readonly #record: BoardRecord;
   readonly #modbusTcp: ReadonlyMap<string, { readonly server: ModbusTcpServer; readonly listenOn: number }>;
@@ -50,6 +52,7 @@ export class SimulatedBoard {
     this.oneWire = new SimulatedOneWire(config.oneWire, context);
     this.pwm = new SimulatedPwm(config.pwm, context);
     this.http = new SimulatedHttp(config.http, context);
+    this.kernel = new SimulatedKernel(config.kernel, context);
     this.#modbusTcp = new Map(
       config.modbusTcp.map(({ host, port, framing, listenOn, units }) => {
         const source = `${host}:${port}`;

@@ -3,6 +3,7 @@ import type { BoardConfigInput, SerialTalkConfigInput } from './board-config.ts'
 import type { SignalConfigInput } from './signals.ts';
 
 export type HttpInput = NonNullable<BoardConfigInput['http']>[number];
+export type KernelInput = NonNullable<BoardConfigInput['kernel']>[number];
 export type OneWireInput = NonNullable<BoardConfigInput['oneWire']>[number];
 
 /** Part of a board for one configured sensor. */
@@ -17,6 +18,7 @@ export interface Fitting {
   readonly talk?: SerialTalkConfigInput;
   readonly oneWire?: OneWireInput;
   readonly http?: HttpInput;
+  readonly kernel?: KernelInput;
   /** Holding registers of a Modbus unit, by address. */
   readonly holding?: Readonly<Record<string, SignalConfigInput>>;
 }
