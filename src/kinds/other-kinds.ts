@@ -84,14 +84,14 @@ const listener = (running: string, once: string, says: string): OtherWay => ({
     { kind: 'command', members: once },
   ],
 });
-const broker = (topic: string, says: string): OtherWay => ({
+const broker = (root: string, rest: string, says: string): OtherWay => ({
   way: 'kinds',
   says,
   kinds: [
-    { kind: 'mqtt', members: `topic: ${topic}, format: json` },
+    { kind: 'mqtt', members: `topic: ${root}/${rest}, format: json` },
     {
       kind: 'command',
-      members: `program: /usr/bin/mosquitto_sub, arguments: [-C, '1', -W, '25', -t, ${topic}], period: 30s, deadline: 28s, format: json`,
+      members: `program: /usr/bin/mosquitto_sub, arguments: [-C, '1', -W, '25', -t, ${root}/${rest}], period: 30s, deadline: 28s, format: json`,
     },
   ],
 });
@@ -197,21 +197,21 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
     says: 'ESPHome answers over HTTP where web_server: is in its file',
     kinds: [{ kind: 'http', members: 'url: http://192.168.1.42/sensor/temperature, paths: { temperature: value }' }],
   },
-  zigbee2mqtt: broker('zigbee2mqtt/hall', 'Zigbee2MQTT publishes at a broker'),
-  zigbee: broker('zigbee2mqtt/hall', 'Zigbee2MQTT makes messages at a broker of it'),
-  zwave: broker('zwave/hall', 'Z-Wave JS UI makes messages at a broker of it'),
-  mqtt: broker('site/hall', 'a broker is asked by'),
+  zigbee2mqtt: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT publishes at a broker'),
+  zigbee: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT makes messages at a broker of it'),
+  zwave: broker('zwave', 'hall', 'Z-Wave JS UI makes messages at a broker of it'),
+  mqtt: broker('site', 'hall', 'a broker is asked by'),
   rtl433: listener(
     'program: /usr/bin/rtl_433, arguments: [-F, json]',
     "program: /usr/bin/rtl_433, arguments: [-F, json, -E, quit, -T, '50'], period: 1m, deadline: 55s, format: json",
     'rtl_433 prints what it hears',
   ),
-  ble: broker('ble/hall', 'a gateway such as Theengs publishes at a broker'),
-  bluetooth: broker('ble/hall', 'a gateway such as Theengs publishes at a broker'),
-  ruuvi: broker('ruuvi/hall', 'a gateway for its advertisements publishes at a broker'),
-  lora: broker('application/1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
-  lorawan: broker('application/1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
-  wmbus: broker('wmbusmeters/water', 'wmbusmeters reads it, and publishes at a broker'),
+  ble: broker('ble', 'hall', 'a gateway such as Theengs publishes at a broker'),
+  bluetooth: broker('ble', 'hall', 'a gateway such as Theengs publishes at a broker'),
+  ruuvi: broker('ruuvi', 'hall', 'a gateway for its advertisements publishes at a broker'),
+  lora: broker('application', '1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
+  lorawan: broker('application', '1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
+  wmbus: broker('wmbusmeters', 'water', 'wmbusmeters reads it, and publishes at a broker'),
   can: program('program: /usr/local/bin/can-values, format: json', 'a program of your own makes numbers of its frames'),
   canbus: program(
     'program: /usr/local/bin/can-values, format: json',
