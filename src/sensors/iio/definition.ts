@@ -6,8 +6,8 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** Scans of half a minute at 8 Hz. */
 const DEFAULT_LENGTH = 256;
 
-const schema = sensorSection('iio', {
-  ...kernelDeviceFields,
+const schema = sensorSection('iio', () => ({
+  ...kernelDeviceFields(),
   /** Values come through the kernel's buffer, each with the kernel's time; each read takes what has come. Needs the drop-in turnstone-iio. */
   buffer: section({
     /** Name of a trigger of this machine, as /sys/bus/iio/devices/trigger0/name has it; without it the chip fills its buffer by itself. */
@@ -17,7 +17,7 @@ const schema = sensorSection('iio', {
     /** How often a scan is made; without it as it is set. */
     frequency: frequency({ max: '10kHz' }).optional(),
   }).optional(),
-});
+}));
 
 export type IioConfig = ConfigOf<typeof schema>;
 

@@ -24,6 +24,9 @@ const BOARD = {
   ],
   oneWire: [{ id: '28-0316a2794aff', signal: constant(20) }],
   serial: [{ port: '/dev/ttyUSB7', pty: false, talk: { kind: 'echo' } }],
+  kernel: [
+    { of: 'iio' as const, name: 'ads1015', place: '1-0048', files: { in_voltage0_raw: '12', in_voltage0_scale: '3' } },
+  ],
 };
 
 let folder: string;
@@ -127,6 +130,13 @@ describe('turnstone scan', () => {
     expect((await scan('one-wire', '--simulate', socket)).out).toContain(
       '- { name: thermometer, kind: ds18b20, id: 28-0316a2794aff }',
     );
+  });
+
+  it('shows chips that the kernel reads, and what to do where it reads none', async () => {
+    expect((await scan('iio', '--simulate', socket)).out).toMatch(
+      /ads1015 +1-0048 +voltage0 +- \{ name: ads1015, kind: iio, chip: ads1015 \}/,
+    );
+    expect((await scan('hwmon', '--simulate', socket)).err).toMatch(/nothing found; .*a dtoverlay line in config\.txt/);
   });
 
   it('prints the same as JSON', async () => {

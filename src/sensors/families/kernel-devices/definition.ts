@@ -4,7 +4,8 @@ import type { ConfigPath } from '../../../config/fields/config-fault.ts';
 import { platformKey, table, text } from '../../../config/fields/fields.ts';
 import type { Finding } from '../../../config/fields/findings.ts';
 
-export const kernelDeviceFields = {
+/** Made where a section is: most configurations have none of these kinds. */
+export const kernelDeviceFields = () => ({
   /** Driver's name of the chip, as its file `name` has it. */
   chip: text(/^[^\s/]{1,64}$/, 'the name that the kernel’s driver gives, such as bme280'),
   /** Place of the chip, where two have the name: `1-0076` is address 0x76 of I2C bus 1, `spi0.1` a chip select; or its folder below /sys/devices. */
@@ -14,7 +15,7 @@ export const kernelDeviceFields = {
   ).optional(),
   /** Channels that are read, as the kernel spells them, and their keys; without it all, by keys of their own. */
   channels: table(text(/^[a-z][a-z0-9_-]{0,63}$/, 'a channel as the kernel spells it'), platformKey()).optional(),
-};
+});
 
 export interface KernelDeviceConfig {
   readonly chip: string;
