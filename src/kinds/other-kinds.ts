@@ -274,7 +274,7 @@ export function wayOf({ written, list, known }: AskedKind): string | undefined {
   }
   if (list === 'actuators') return undefined;
   const note = kind.note === undefined ? '' : ` (${kind.note})`;
-  return `the kernel reads it: ${loadingText(kind.loading)}; then - { name: ${word}, kind: ${kind.way}, chip: ${kind.driver} }${note}`;
+  return `the kernel reads it: ${loadingText(kind.loading, kind.addresses?.[0])}; then - { name: ${word}, kind: ${kind.way}, chip: ${kind.driver} }${note}`;
 }
 
 /** Line that loads the driver of the chip that a section names, and where the chip may answer. */
@@ -294,14 +294,15 @@ export function loadingOf(
     );
     return other === undefined ? undefined : { text: `did you mean chip: ${other}?`, addresses: [] };
   }
-  return { text: loadingText(found.loading), addresses: found.addresses ?? [] };
+  return { text: loadingText(found.loading, found.addresses?.[0]), addresses: found.addresses ?? [] };
 }
 
-function loadingText(loading: Loading): string {
+/** @param address that it has when nobody has changed it. */
+function loadingText(loading: Loading, address = 0): string {
   if ('overlay' in loading) return `${loading.overlay} in config.txt of a Raspberry Pi, and a reboot`;
   if ('compatible' in loading)
     return `an overlay of your own with compatible = "${loading.compatible}", as none of Raspberry Pi’s selects it`;
-  return `at each boot modprobe ${loading.module}, and echo ${loading.i2cName} ADDRESS > /sys/bus/i2c/devices/i2c-1/new_device (the kernel needs that module)`;
+  return `at each boot modprobe ${loading.module}, and echo ${loading.i2cName} 0x${address.toString(16)} > /sys/bus/i2c/devices/i2c-1/new_device (the kernel needs that module)`;
 }
 
 function range(first: number, last: number): readonly number[] {

@@ -77,6 +77,7 @@ it('knows what loads the driver of a chip that a section names', () => {
     text: expect.stringMatching(/i2c-sensor,sht4x/),
     addresses: [0x44, 0x45, 0x46],
   });
+  expect(loadingOf('scd41', 'iio')?.text).toContain('echo scd41 0x62 > /sys/bus/i2c/devices/i2c-1/new_device');
   expect(loadingOf('bme688', 'iio')?.text).toBe('its driver calls it chip: bme680');
   expect(loadingOf('scd14', 'iio')?.text).toBe('did you mean chip: scd41?');
   expect(loadingOf('nothing-like-it', 'iio')).toBeUndefined();
