@@ -8,6 +8,7 @@ import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
 import { Modbus } from './modbus.ts';
 import type { Ports } from './ports.ts';
+import { Programs } from './programs.ts';
 import { SerialBuses } from './serial-buses.ts';
 
 export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
@@ -20,6 +21,7 @@ export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
     oneWire: linuxOneWire(),
     pwm: new LinuxPwm({ clock }),
     http: new LinuxHttp(),
+    programs: new Programs(clock),
   };
   const modbus = new Modbus({ clock, serial });
   const close = async (): Promise<void> => {
