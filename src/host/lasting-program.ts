@@ -64,6 +64,8 @@ export class LastingProgram {
   readonly #listener: ProgramListener;
   readonly #child: ChildProcess;
   readonly #exited: Promise<string>;
+  /** Resolves when its output has ended, too. */
+  readonly #closed: Promise<void>;
   readonly #stopping = new AbortController();
   #reason: string | undefined;
   #rest: Buffer = Buffer.alloc(0);
@@ -94,6 +96,10 @@ export class LastingProgram {
     this.#exited = new Promise((resolve) => {
       child.once('error', (cause) => resolve(`cannot be started: ${systemCode(cause) ?? 'unknown fault'}`));
       child.once('exit', (code, signal) => resolve(signal === null ? `ended with ${code}` : `was ended by ${signal}`));
+    });
+    this.#closed = new Promise((resolve) => {
+      child.once('error', () => resolve());
+      child.once('close', () => resolve());
     });
     this.ended = this.#untilEnded();
     void this.#watchMemory();
@@ -137,8 +143,7 @@ export class LastingProgram {
     const atExit = (): void => this.#signal('SIGKILL');
     process.once('exit', atExit);
     const how = await this.#exited;
-    const closed = new Promise<void>((resolve) => this.#child.once('close', () => resolve()));
-    await endedWithin(this.#clock, LAST_OUTPUT_MS, closed);
+    await endedWithin(this.#clock, LAST_OUTPUT_MS, this.#closed);
     this.#stopping.abort();
     if (this.pid !== undefined) {
       this.#signal('SIGKILL');
