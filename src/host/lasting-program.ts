@@ -44,9 +44,9 @@ const PROGRAM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 const WINDOW_MS = 1_000;
 /** Standard error is for people: so much at once, and then a pause in which it waits. */
 const NEXT_WORDS_AFTER_MS = 100;
-const LOOK_AT_MEMORY_MS = 1_000;
+const LOOK_AT_MEMORY_MS = 250;
 /** So many looks at known processes for each look for new ones, which reads all of /proc. */
-const LOOKS_PER_SEARCH = 10;
+const LOOKS_PER_SEARCH = 40;
 const TERMINATES_WITHIN_MS = 2_000;
 const KILLED_WITHIN_MS = 2_000;
 /** `exit` may come before the last output. */

@@ -336,4 +336,4 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
  * holds for every chip that a scan knows and no world has.
  */
 export const KINDS_NOT_IN_WORLDS: readonly string[] =
-  'command dlms gpio-frequency host i2c-register iec62056 mbus module pwm serial-write sml sunspec'.split(' ');
+  'command dlms gpio-frequency host i2c-register iec62056 mbus module process pwm serial-write sml sunspec'.split(' ');
