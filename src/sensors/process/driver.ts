@@ -80,13 +80,14 @@ export async function open(
     const mayTakeMs = (spokeAtMs === undefined ? startTimeoutMs : 0) + maxSilenceMs;
     if (maxSilenceMs === 0 || nowMs - sinceMs <= mayTakeMs) return last;
     const heardAtMs = Math.max(startedAtMs, spokeAtMs ?? 0);
-    if (nowMs - heardAtMs > mayTakeMs)
-      share.restart(`it said nothing for ${Math.round((nowMs - heardAtMs) / 1_000)} s`);
+    const isMute = spokeAtMs === undefined;
+    if (nowMs - heardAtMs > mayTakeMs) {
+      const forS = Math.round((nowMs - heardAtMs) / 1_000);
+      share.restart(`it ${isMute ? 'printed no whole line' : 'said nothing'} for ${forS} s`);
+    }
     throw sensorFault(
       'silent',
-      spokeAtMs === undefined
-        ? `${program} runs and has printed no whole line`
-        : trouble.words(program, 'lines', periodMs),
+      isMute ? `${program} runs and has printed no whole line` : trouble.words(program, 'lines', periodMs),
     );
   };
   return {

@@ -120,7 +120,7 @@ it('cost nobody else anything', { timeout: 60_000 }, async () => {
   expect(logged.filter((line) => line.includes('it is kept waiting')).length).toBeLessThanOrEqual(4);
   expect(logged.some((line) => line.includes('ended with 1'))).toBe(true);
   const faultOf = (name: string) => sampler.states().find((state) => state.name === name)?.error?.message;
-  expect(faultOf('halfLines')).toBe('/bin/sh runs and has printed no whole line');
+  expect(faultOf('halfLines')).toMatch(/printed no whole line/);
   expect(faultOf('hangs')).toMatch(/nothing comes|said nothing/);
   expect(await marked()).toBeGreaterThan(40);
   await sampler.close();
