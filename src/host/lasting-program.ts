@@ -114,6 +114,11 @@ export class LastingProgram {
     return this.#lastWords;
   }
 
+  /** Bytes of a line whose end has not come. */
+  get unfinished(): string {
+    return this.#rest.toString('utf8');
+  }
+
   /** False when it does not read what it is told, or has ended. */
   write(line: string): boolean {
     const { stdin } = this.#child;
