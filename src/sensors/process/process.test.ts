@@ -1,4 +1,5 @@
 /** Programs that are drivers for as long as they live, as they really run. */
+import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -224,6 +225,30 @@ describe('a program', () => {
     expect(await Promise.all(pids.map(isAlive))).toEqual([true, true, true]);
     await programs.close();
     expect(await Promise.all(pids.map(isAlive))).toEqual([false, false, false]);
+  });
+
+  it('that a killed agent left behind is ended before the next one starts', async () => {
+    const script = `
+      import { Programs } from '${join(import.meta.dirname, '../../hardware/programs.ts')}';
+      import { systemClock } from '${join(import.meta.dirname, '../../host/clock.ts')}';
+      const log = { debug() {}, info() {}, warn() {}, error() {} };
+      const shell = "trap '' TERM PIPE; echo $$ > ${folder}/left; exec sleep 600";
+      new Programs(systemClock).open({ program: '/bin/sh', arguments: ['-c', shell], environment: {} }, log);
+      setInterval(() => {}, 1e6);`;
+    const agent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
+    onTestFinished(() => void agent.kill('SIGKILL'));
+    const left = await pidIn('left');
+    // Another agent that runs loses nothing.
+    const other = await sensorOf(`echo '{"a": 1}'; sleep 600`);
+    await until(() => other.got.length > 0);
+    expect(await isAlive(left)).toBe(true);
+    agent.kill('SIGKILL');
+    await new Promise((resolve) => agent.once('exit', resolve));
+    const next = new Programs(systemClock);
+    onTestFinished(() => next.close());
+    next.open({ program: '/bin/sh', arguments: ['-c', 'sleep 600'], environment: {} }, log);
+    await until(async () => !(await isAlive(left)));
+    await until(() => logged.some(({ message }) => message.includes('a killed agent had left running')));
   });
 
   it('is ended and started again when it is silent for too long, or starts for too long', async () => {
