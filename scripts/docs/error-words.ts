@@ -38,6 +38,8 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
     'The device file may not be used. The message names the group that the user is to join, or what else is in the way.',
   'hardware/one-wire-failed':
     'The kernel gives no text of the one-wire device. Check the wiring and the pull-up resistor.',
+  'hardware/program-away': 'The program does not run, or does not read its commands. It is started again.',
+  'hardware/program-refuses': 'The program answers a command with a fault. The message has its words.',
   'hardware/pwm-failed': 'The kernel refuses the setting of the channel.',
   'hardware/pwm-no-channel': 'There is no such PWM chip or channel. The message says which there are.',
   'hardware/serial-failed': 'The port cannot be opened, read or written. The message has the reason.',

@@ -77,7 +77,6 @@ for await (const line of createInterface({ input: createReadStream(device) })) {
   };
   console.log(JSON.stringify({ readings }));
 }
-process.exit(0);
 `,
   },
 };

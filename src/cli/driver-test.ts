@@ -88,6 +88,7 @@ async function sectionIn(folder: string): Promise<ProcessConfig> {
       nextStep: 'turnstone check-config says what is wrong',
     });
   if (parsed.data.kind !== 'process') throw usageError(`the sensor in ${SECTION_FILE} is not of kind process`);
+  // The schema completes what the type calls derived.
   return parsed.data as unknown as ProcessConfig;
 }
 
@@ -213,7 +214,9 @@ function lineProblems(line: string, read: Awaited<ReturnType<typeof openLineRead
       const { key, unit, takenAtMs } = outcome;
       return [
         ...(unit === undefined || isKnownUnit(unit) ? [] : [`unknown unit ${unit} of ${key}`]),
-        ...(takenAtMs === undefined || takenAtMs <= Date.now() + MAX_AHEAD_MS ? [] : [`time in the future of ${key}`]),
+        ...(takenAtMs === undefined || takenAtMs <= systemClock.wallMs() + MAX_AHEAD_MS
+          ? []
+          : [`time in the future of ${key}`]),
       ];
     });
   } catch (error) {

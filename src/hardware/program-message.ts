@@ -20,7 +20,7 @@ export interface ProgramReport {
   readonly readings?: JsonObject;
   /** Words; null when it is over. */
   readonly fault?: string | null;
-  /** What its outputs do. */
+  /** States of its outputs. */
   readonly state?: JsonObject;
 }
 

@@ -36,7 +36,7 @@ export interface ProgramShare {
   readonly spokeAtMs: number | undefined;
   /** Calls back with each line, until the returned function is called. Answers are left out. */
   onMessage(listener: (message: Exclude<ProgramMessage, ProgramAnswer>) => void): () => void;
-  /** What the program said last of an output, since it was started. */
+  /** Returns the last state of an output that the program told since it was started. */
   state(key: string): JsonValue | undefined;
   /**
    * Resolves when the program has carried it out.
@@ -66,7 +66,7 @@ const MAX_WAITING = 64;
 const MAX_STATES = 256;
 const MAX_SAID_LENGTH = 500;
 
-/** What of a program outlives its users. */
+/** Part of a program that outlives its users. */
 interface Pace {
   readonly backoff: Backoff;
   notBeforeMs: number;

@@ -16,7 +16,7 @@ export interface ProgramBounds {
   readonly maxLineBytes: number;
   readonly linesPerS: number;
   readonly bytesPerS: number;
-  /** Of it and its children together. */
+  /** Memory of it and its children together. */
   readonly maxMemoryBytes: number;
 }
 
@@ -109,7 +109,7 @@ export class LastingProgram {
     return this.#child.pid;
   }
 
-  /** What it said last on its standard error, one line. */
+  /** Last line on its standard error. */
   get lastWords(): string {
     return this.#lastWords;
   }

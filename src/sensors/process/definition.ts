@@ -42,11 +42,11 @@ const schema = sensorSection('process', {
   startTimeout: duration({ min: '1s', max: '1h' }).prefault(DEFAULT_START_TIMEOUT),
   /** A longer line is left out. */
   maxLine: size({ min: '64B', max: '64kB' }).prefault(DEFAULT_MAX_LINE),
-  /** What it prints beyond is not lost: the program waits. */
+  /** Lines that are read; a program that prints more waits, and nothing is lost. */
   lineRate: rate({ min: '1/s', max: '1000/s' }).prefault(DEFAULT_LINE_RATE),
-  /** As lineRate. */
+  /** Bytes that are read; as lineRate. */
   byteRate: byteRate({ min: '1kB/s', max: '1MB/s' }).prefault(DEFAULT_BYTE_RATE),
-  /** Of the program and its children together; beyond, they are killed and started again. */
+  /** Memory of the program and its children together; beyond, they are killed and started again. */
   maxMemory: size({ min: '1MB', max: '16GB' }).prefault(DEFAULT_MAX_MEMORY),
 });
 

@@ -20,7 +20,6 @@ import { Sampler } from '../sampler.ts';
 
 const never = new AbortController().signal;
 const WATCHED_MS = 6_000;
-/** What 100 MB/s would be in that time is 600 MB. */
 const LONGEST_GAP_MS = 2_000;
 const LEAK = `
   const kept = [];
