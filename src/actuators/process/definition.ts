@@ -8,7 +8,7 @@ const DEFAULT_TIMEOUT = '5s';
 /** Beside the program's own time before the movement counts as failed. */
 const DEADLINE_MARGIN_MS = 500;
 
-const schema = actuatorSection('process', {
+const schema = actuatorSection('process', () => ({
   program: program(),
   arguments: programArguments().default([]),
   /** Beside PATH, LANG and PYTHONUNBUFFERED; nothing of the agent's own is passed on. */
@@ -20,7 +20,7 @@ const schema = actuatorSection('process', {
   timeout: duration({ min: '10ms', max: '10m' }).prefault(DEFAULT_TIMEOUT),
   /** The program tells what the output does, in its answers or by itself: `{"state": {"pump": true}}`. */
   readBack: z.boolean().default(false),
-});
+}));
 
 export type ProcessConfig = ConfigOf<typeof schema>;
 

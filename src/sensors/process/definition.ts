@@ -26,7 +26,7 @@ const DEFAULT_MAX_MEMORY = '128MB';
 
 const place = () => text(/^.{1,255}$/, 'a path');
 
-const schema = sensorSection('process', {
+const schema = sensorSection('process', () => ({
   program: program(),
   arguments: programArguments().default([]),
   /** Beside PATH, LANG and PYTHONUNBUFFERED; nothing of the agent's own is passed on. */
@@ -48,7 +48,7 @@ const schema = sensorSection('process', {
   byteRate: byteRate({ min: '1kB/s', max: '1MB/s' }).prefault(DEFAULT_BYTE_RATE),
   /** Memory of the program and its children together; beyond, they are killed and started again. */
   maxMemory: size({ min: '1MB', max: '16GB' }).prefault(DEFAULT_MAX_MEMORY),
-});
+}));
 
 export type ProcessConfig = ConfigOf<typeof schema>;
 
