@@ -28,7 +28,7 @@ export interface ProgramSettings {
 
 /** One user's share of a program. */
 export interface ProgramShare {
-  /** Why it does not run, in words; undefined while it does. */
+  /** Why it does not run, in words; undefined while it does, and until its first start. */
   readonly outage: string | undefined;
   /** When it was started, ms since boot; undefined while it does not run. */
   readonly startedAtMs: number | undefined;
@@ -176,7 +176,7 @@ class ProgramRun {
     const run = this;
     return {
       get outage() {
-        return run.#now === undefined ? (run.#deps.pace.outage ?? 'it only starts') : undefined;
+        return run.#now === undefined ? run.#deps.pace.outage : undefined;
       },
       get startedAtMs() {
         return run.#startedAtMs;
@@ -252,6 +252,7 @@ class ProgramRun {
     });
     this.#now = life;
     this.#startedAtMs = clock.monotonicMs();
+    this.#deps.pace.outage = undefined;
     this.#begun.resolve();
     return life;
   }

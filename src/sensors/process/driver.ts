@@ -70,7 +70,7 @@ export async function open(
   const read = async (): Promise<readonly Reading[]> => {
     const { outage, startedAtMs, spokeAtMs } = share;
     if (startedAtMs === undefined) {
-      if (outage === undefined || clock.monotonicMs() - openedAtMs <= startTimeoutMs) return last;
+      if (outage === undefined) return last;
       throw sensorFault('program-away', outage);
     }
     if (fault !== undefined) throw sensorFault('reported', `${program} says: ${fault}`);
