@@ -5,6 +5,7 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'actuators/min-off': 'The output is to stay off for its `minOff`. The message says how long that takes.',
   'actuators/min-on': 'The output is to stay on for its `minOn`. The message says how long that takes.',
   'actuators/no-answer': 'The other end of the line does not answer as it is to.',
+  'actuators/no-state': 'The program of the output has not told its state since it was started.',
   'actuators/program-failed': 'The program of the output did not end well. The message has its name and what it said.',
   'agent/bad-request': 'A request to the running agent lacks something, or has too much of it. The message says what.',
   'agent/unreadable-file': 'A certificate or key that the configuration names cannot be read now.',
@@ -42,6 +43,8 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
     'The device file may not be used. The message names the group that the user is to join, or what else is in the way.',
   'hardware/one-wire-failed':
     'The kernel gives no text of the one-wire device. Check the wiring and the pull-up resistor.',
+  'hardware/program-away': 'The program does not run, or does not read its commands. It is started again.',
+  'hardware/program-refuses': 'The program answers a command with a fault. The message has its words.',
   'hardware/pwm-failed': 'The kernel refuses the setting of the channel.',
   'hardware/pwm-no-channel': 'There is no such PWM chip or channel. The message says which there are.',
   'hardware/serial-failed': 'The port cannot be opened, read or written. The message has the reason.',
@@ -62,6 +65,7 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'sensors/bad-line': 'What came is not in the form that is configured.',
   'sensors/bad-reading': 'What came cannot be a value.',
   'sensors/failed': 'The sensor cannot be read. The message has the reason.',
+  'sensors/program-away': 'The program of the sensor does not run. The message has how it ended; it is started again.',
   'sensors/module-failed': 'The driver file of the sensor failed. The message has what it said.',
   'sensors/no-value': 'The device says that it has no value now.',
   'sensors/out-of-range':

@@ -108,7 +108,7 @@ export class Actuators {
       {
         actuators: configs.map((each) => ({
           settings: actuatorSettings(each),
-          driver: reopeningDriver(each, { ports, clock, runProgram }),
+          driver: reopeningDriver(each, { ports, clock, runProgram, log }),
         })),
         disabled: config.actuators.filter(({ enabled }) => !enabled).map(actuatorSettings),
         memory: new ActuatorMemory({ outputs, keptPulses, pulseMarks }),

@@ -20,6 +20,7 @@ export const SENTENCES = {
   scan: 'show what hangs on a bus: i2c, serial, gpio, one-wire, modbus, or chips of the kernel: iio, hwmon',
   models:
     'list devices that are known: model: NAME in a modbus sensor or preset: NAME in a serial-line sensor reads them',
+  driver: 'begin a driver of your own as a program, or test one against recorded input',
   claim: 'let a user of the platform claim this device',
   identity: 'show, move and renew the identity of this device',
   report: 'fetch a report of the analytics service',

@@ -13,6 +13,7 @@ import { Modbus } from './modbus.ts';
 import type { TcpPlace } from './modbus-lines.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { Ports } from './ports.ts';
+import { Programs } from './programs.ts';
 import type { PwmPort } from './pwm-port.ts';
 import { SerialBuses } from './serial-buses.ts';
 import { type SerialPort, type SerialPorts, type SerialSettings, unplugged } from './serial-port.ts';
@@ -30,8 +31,9 @@ export function boardPorts(deps: BoardLinkDeps): Ports & { readonly link: BoardC
 export function portsOver(link: BoardConnection, clock: Clock): Ports & { readonly link: BoardConnection } {
   const [gpio, serial] = [gpioOver(link, clock), serialOver(link, clock)];
   const modbus = new Modbus({ clock, serial, placeOf: (place, signal) => placeOnBoard(link, place, signal) });
+  const programs = new Programs(clock);
   const close = async (): Promise<void> => {
-    await modbus.close();
+    await Promise.all([modbus.close(), programs.close()]);
     await Promise.all([gpio.close(), serial.close()]);
     await link.close();
   };
@@ -47,6 +49,7 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
     hwmon: kernelOver(link, 'hwmon'),
     modbus,
     http: httpOver(link),
+    programs,
     close,
   };
 }

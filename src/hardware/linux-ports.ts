@@ -10,6 +10,7 @@ import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
 import { Modbus } from './modbus.ts';
 import type { Ports } from './ports.ts';
+import { Programs } from './programs.ts';
 import { SerialBuses } from './serial-buses.ts';
 
 export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
@@ -24,6 +25,7 @@ export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
     iio: new LinuxIio(),
     hwmon: new LinuxKernelDevices(hwmonClass()),
     http: new LinuxHttp(),
+    programs: new Programs(clock),
   };
   const modbus = new Modbus({ clock, serial });
   const close = async (): Promise<void> => {

@@ -6,6 +6,7 @@ import type { IioPort } from './iio-port.ts';
 import type { KernelDevicePort } from './kernel-device-port.ts';
 import type { ModbusPort } from './modbus-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
+import type { Programs } from './programs.ts';
 import type { PwmPort } from './pwm-port.ts';
 import type { SerialBuses } from './serial-buses.ts';
 import type { SerialPorts } from './serial-port.ts';
@@ -25,6 +26,8 @@ export interface Ports {
   /** Over the serial ports above, and over TCP. */
   readonly modbus: ModbusPort;
   readonly http: HttpPort;
+  /** Programs of the machine's own, with a simulated board too. */
+  readonly programs: Programs;
   /** Closes every port; each closes what it opened. Idempotent. */
   close(): Promise<void>;
 }

@@ -25,6 +25,7 @@ import { mcp9808 } from '../sensors/mcp9808/definition.ts';
 import { modbus } from '../sensors/modbus/definition.ts';
 import { moduleSensor } from '../sensors/module/definition.ts';
 import { nmea } from '../sensors/nmea/definition.ts';
+import { processSensor } from '../sensors/process/definition.ts';
 import { serialLine } from '../sensors/serial-line/definition.ts';
 import { sht3x } from '../sensors/sht3x/definition.ts';
 import { sml } from '../sensors/sml/definition.ts';
@@ -60,6 +61,7 @@ export const SENSOR_KINDS = [
   host,
   derived,
   command,
+  processSensor,
   moduleSensor,
 ] as const;
 

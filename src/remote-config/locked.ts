@@ -252,7 +252,7 @@ function judgeOutput(one: Difference, context: Context): LockedChange[] {
   ];
 }
 
-const PROGRAM_MEMBERS: ReadonlySet<unknown> = new Set(['program', 'arguments', 'readBack', 'timeout']);
+const PROGRAM_MEMBERS: ReadonlySet<unknown> = new Set(['program', 'arguments', 'environment', 'member', 'readBack', 'timeout']);
 
 function isTighterLimit(name: string, before: unknown, after: unknown): boolean {
   if (!Object.hasOwn(LIMITS, name)) return false;

@@ -137,7 +137,7 @@ async function readings(sensors: readonly SensorConfig[], { ports, folder }: Boa
 async function movements(config: AgentConfig, { ports, record }: BoardBench): Promise<void> {
   for (const actuator of config.actuators) {
     const isSwitch = actuator.kind === 'gpio-output' || ('type' in actuator && actuator.type === 'bool');
-    const isText = actuator.kind === 'command';
+    const isText = actuator.kind === 'command' || actuator.kind === 'process';
     const driver = await openDriver(actuator, { ...OF_THIS_MACHINE, ports, clock: systemClock }, signal);
     for (const value of isSwitch ? [true, false] : isText ? ['hello'] : [20, 15]) await driver.write(value, signal);
     await driver.close();

@@ -3,6 +3,7 @@ import type { ActuatorDriver } from '../../src/actuators/kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from '../../src/actuators/kind/definition.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { type Clock, systemClock } from '../../src/host/clock.ts';
+import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
 
 const never = new AbortController().signal;
@@ -23,5 +24,5 @@ export const COMMON = {
 /** Opens what is asked for with these ports alone. */
 export function opensWith<C>(opener: (config: C, deps: DriverDeps) => OpenDriver) {
   return (config: C, ports: object = {}, clock: Clock = systemClock): Promise<ActuatorDriver> =>
-    opener(config, { ports: ports as Ports, clock, runProgram })(never);
+    opener(config, { ports: ports as Ports, clock, runProgram, log: silentLog })(never);
 }

@@ -11,6 +11,7 @@ import { section } from '../../config/fields/fields.ts';
 import type { Finding, Placed } from '../../config/fields/findings.ts';
 import { lazySection } from '../../config/fields/lazy-section.ts';
 import type { Ports } from '../../hardware/ports.ts';
+import type { Log } from '../../host/log.ts';
 import type { HostMachine } from '../../host/machine.ts';
 import type { ActuatorDriver, ActuatorSettings } from './actuator.ts';
 
@@ -29,6 +30,8 @@ export interface Places {
 
 export interface DriverDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {
   readonly ports: Ports;
+  /** None in what sets safe states after a stop. */
+  readonly log?: Log;
 }
 
 /** Takes the hardware without moving it. @throws AgentError `hardware/…` as the port does. */

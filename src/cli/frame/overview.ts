@@ -89,6 +89,10 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
     says: SENTENCES.models,
     load: async () => (await import('../commands/models.ts')).MODELS,
   },
+  driver: {
+    says: SENTENCES.driver,
+    load: async () => (await import('../commands/driver.ts')).DRIVER,
+  },
   claim: {
     says: SENTENCES.claim,
     load: async () => (await import('../commands/identity.ts')).CLAIM,

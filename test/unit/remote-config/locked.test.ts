@@ -699,7 +699,7 @@ function guardsOf(tree: Tree, first: Tree, allow: string): unknown {
     };
   });
   const runs = [...named(tree, 'sensors'), ...named(tree, 'actuators')].flatMap(({ kind, program }) =>
-    kind === 'command' || kind === 'module' ? [String(program)] : [],
+    kind === 'command' || kind === 'module' || kind === 'process' ? [String(program)] : [],
   );
   const before = new Set(['/usr/bin/load', '/usr/bin/lamp']);
   return {

@@ -1,0 +1,318 @@
+/**
+ * Programs that are drivers for as long as they live, as sensors and outputs share them: the same program with the same arguments and environment
+ * runs once, for all who name it.
+ *
+ *   standard output ─► lines ─► every user;  {"id": 1, "ok": true} ─► the command that waits for it
+ *   standard input  ◄─ {"id": 1, "set": {"pump": true}}
+ *
+ * One that ends is started again with backoff, which outlives its users: a sensor that is opened anew does not hurry it. Programs that an agent left
+ * behind, as it was killed, are ended before the first one starts.
+ */
+import { AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import { LastingProgram, type ProgramBounds } from '../host/lasting-program.ts';
+import type { Log } from '../host/log.ts';
+import { endOrphans, markOf } from '../host/program-family.ts';
+import { once } from '../host/shared-work.ts';
+import { type JsonValue, stringifyJson } from '../values/json.ts';
+import { Listeners } from '../values/listeners.ts';
+import { answerWithin, withinDeadline } from './deadline.ts';
+import { type ProgramAnswer, type ProgramMessage, programMessage } from './program-message.ts';
+
+export interface ProgramSettings {
+  readonly program: string;
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** One user's share of a program. */
+export interface ProgramShare {
+  /** Why it does not run, in words; undefined while it does, and until its first start. */
+  readonly outage: string | undefined;
+  /** When it was started, ms since boot; undefined while it does not run. */
+  readonly startedAtMs: number | undefined;
+  /** When its last whole line came; undefined when none has since it was started. */
+  readonly spokeAtMs: number | undefined;
+  /** Calls back with each line, until the returned function is called. Answers are left out. */
+  onMessage(listener: (message: Exclude<ProgramMessage, ProgramAnswer>) => void): () => void;
+  /** Returns the last state of an output that the program told since it was started. */
+  state(key: string): JsonValue | undefined;
+  /**
+   * Resolves when the program has carried it out.
+   * @throws AgentError `hardware/outcome-unknown` (retry) without an answer, `hardware/program-refuses` (retry) with its words,
+   * `hardware/program-away` (retry) while it does not run, or when it ends before it answers.
+   */
+  set(key: string, value: JsonValue, signal: AbortSignal): Promise<void>;
+  /** Ends it; it is started again. */
+  restart(reason: string): void;
+  /** Gives the share back; the last one ends the program. Idempotent. */
+  close(): Promise<void>;
+}
+
+export const DEFAULT_BOUNDS: ProgramBounds = {
+  maxLineBytes: 16_000,
+  linesPerS: 100,
+  bytesPerS: 64_000,
+  maxMemoryBytes: 128_000_000,
+};
+
+const BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
+/** One that has run for so long is started at once when it ends. */
+const RUNS_WELL_AFTER_MS = 60_000;
+/** Commands without an answer yet, and those that were given up, whose answers may still come. */
+const MAX_WAITING = 64;
+/** Outputs whose state a program tells. */
+const MAX_STATES = 256;
+const MAX_SAID_LENGTH = 500;
+
+/** Part of a program that outlives its users. */
+interface Pace {
+  readonly backoff: Backoff;
+  notBeforeMs: number;
+  outage: string | undefined;
+}
+
+export class Programs {
+  readonly #clock: Clock;
+  readonly #runs = new Map<string, ProgramRun>();
+  readonly #closing = new Map<string, Promise<void>>();
+  readonly #paces = new Map<string, Pace>();
+  #count = 0;
+  #orphans: Promise<number> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Starts the program, or joins those who have; resolves without waiting for its start. @param bounds those of the last who gives some hold. */
+  open(settings: ProgramSettings, log: Log, bounds?: ProgramBounds): ProgramShare {
+    const environment = Object.entries(settings.environment).sort();
+    const identity = JSON.stringify([settings.program, settings.arguments, environment]);
+    const run = this.#runs.get(identity) ?? this.#started(identity, settings, log);
+    this.#runs.set(identity, run);
+    if (bounds !== undefined) Object.assign(run.bounds, bounds);
+    run.users += 1;
+    const close = once(async () => {
+      run.users -= 1;
+      if (run.users > 0) return;
+      this.#runs.delete(identity);
+      const closing = run.close();
+      this.#closing.set(identity, closing);
+      await closing;
+      if (this.#closing.get(identity) === closing) this.#closing.delete(identity);
+    });
+    return run.share(close);
+  }
+
+  /** Ends all. Idempotent. */
+  async close(): Promise<void> {
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    await Promise.all([...runs.map((run) => run.close()), ...this.#closing.values()]);
+  }
+
+  #started(identity: string, settings: ProgramSettings, log: Log): ProgramRun {
+    const pace = this.#paces.get(identity) ?? {
+      backoff: new Backoff(BACKOFF, this.#clock),
+      notBeforeMs: 0,
+      outage: undefined,
+    };
+    this.#paces.set(identity, pace);
+    const before = this.#closing.get(identity);
+    const mark = async (): Promise<string> => {
+      await before;
+      this.#orphans ??= endOrphans();
+      const orphans = await this.#orphans;
+      this.#orphans = Promise.resolve(0);
+      if (orphans > 0) log.warn({ count: orphans }, 'ended programs that a killed agent had left running');
+      this.#count += 1;
+      return await markOf(this.#count);
+    };
+    return new ProgramRun(settings, { clock: this.#clock, log, pace, mark });
+  }
+}
+
+interface RunDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly pace: Pace;
+  /** Resolves when it may be started, with its mark. */
+  readonly mark: () => Promise<string>;
+}
+
+class ProgramRun {
+  users = 0;
+  readonly bounds: { -readonly [K in keyof ProgramBounds]: ProgramBounds[K] } = {
+    maxLineBytes: DEFAULT_BOUNDS.maxLineBytes,
+    linesPerS: DEFAULT_BOUNDS.linesPerS,
+    bytesPerS: DEFAULT_BOUNDS.bytesPerS,
+    maxMemoryBytes: DEFAULT_BOUNDS.maxMemoryBytes,
+  };
+  readonly #settings: ProgramSettings;
+  readonly #deps: RunDeps;
+  readonly #closing = new AbortController();
+  readonly #messages = new Listeners<[Exclude<ProgramMessage, ProgramAnswer>]>();
+  readonly #states = new Map<string, JsonValue>();
+  readonly #waiting = new Map<
+    number,
+    { readonly key: string; readonly settle: (answer: ProgramAnswer | Error) => void }
+  >();
+  readonly #running: Promise<void>;
+  /** Resolves with the first start. */
+  readonly #begun = Promise.withResolvers<void>();
+  #nextId = 1;
+  #now: LastingProgram | undefined;
+  #startedAtMs: number | undefined;
+  #spokeAtMs: number | undefined;
+
+  constructor(settings: ProgramSettings, deps: RunDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#running = this.#run(this.#closing.signal);
+  }
+
+  share(close: () => Promise<void>): ProgramShare {
+    const run = this;
+    return {
+      get outage() {
+        return run.#now === undefined ? run.#deps.pace.outage : undefined;
+      },
+      get startedAtMs() {
+        return run.#startedAtMs;
+      },
+      get spokeAtMs() {
+        return run.#spokeAtMs;
+      },
+      onMessage: this.#messages.add,
+      state: (key) => this.#states.get(key),
+      set: (key, value, signal) => this.#set(key, value, signal),
+      restart: (reason) => void this.#now?.end(`was ended: ${reason}`),
+      close,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#now?.end('was ended with its last user');
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { clock, log, pace } = this.#deps;
+    const { program } = this.#settings;
+    while (!signal.aborted) {
+      await clock.sleep(pace.notBeforeMs - clock.monotonicMs(), signal);
+      const mark = await this.#deps.mark();
+      if (signal.aborted) return;
+      const startedAtMs = clock.monotonicMs();
+      const { how, said } = await this.#live(mark);
+      this.#now = undefined;
+      this.#startedAtMs = undefined;
+      this.#spokeAtMs = undefined;
+      this.#states.clear();
+      const words = `${program} ${how}${said === '' ? '' : `: ${said}`}`;
+      this.#refuseAll(words);
+      if (signal.aborted) return;
+      if (clock.monotonicMs() - startedAtMs >= RUNS_WELL_AFTER_MS) pace.backoff.reset();
+      const waitMs = pace.backoff.nextMs();
+      pace.notBeforeMs = clock.monotonicMs() + waitMs;
+      pace.outage = `${words}; it is started again`;
+      log.warn(
+        { program, how, said, waitMs: Math.round(waitMs) },
+        'a program that is a driver has ended; it is started again',
+      );
+    }
+  }
+
+  /** One life, from its start to its end. Never rejects. */
+  async #live(mark: string): Promise<{ readonly how: string; readonly said: string }> {
+    try {
+      const life = this.#start(mark);
+      const how = await life.ended;
+      return { how, said: excerptOf(life.lastWords) };
+    } catch (cause) {
+      return { how: `cannot be started: ${systemCode(cause) ?? messageOf(cause)}`, said: '' };
+    }
+  }
+
+  #start(mark: string): LastingProgram {
+    const { program: file, arguments: args, environment } = this.#settings;
+    const { clock, log } = this.#deps;
+    const life = new LastingProgram({ file, args, environment, bounds: this.bounds, mark }, clock, {
+      line: (line) => this.#take(line),
+      tooLong: () =>
+        log.warn(
+          { program: file, maxLine: this.bounds.maxLineBytes },
+          'a program prints a line that is longer than maxLine; it is left out',
+        ),
+      tooFast: () =>
+        log.warn({ program: file }, 'a program prints faster than lineRate or byteRate; it is kept waiting'),
+      words: (text) => log.info({ program: file, said: excerptOf(text) }, 'a program that is a driver says'),
+    });
+    this.#now = life;
+    this.#startedAtMs = clock.monotonicMs();
+    this.#deps.pace.outage = undefined;
+    this.#begun.resolve();
+    return life;
+  }
+
+  #take(line: string): void {
+    if (line.trim() === '') return;
+    this.#spokeAtMs = this.#deps.clock.monotonicMs();
+    const message = programMessage(line);
+    if (message.kind === 'answer') {
+      const { id, value, error } = message;
+      const asked = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (asked !== undefined && value !== undefined && error === undefined) this.#states.set(asked.key, value);
+      asked?.settle(message);
+      return;
+    }
+    if (message.kind === 'report')
+      for (const [key, value] of Object.entries(message.state ?? {}))
+        if (value !== undefined && (this.#states.size < MAX_STATES || this.#states.has(key)))
+          this.#states.set(key, value);
+    this.#messages.tell(message);
+  }
+
+  async #set(key: string, value: JsonValue, signal: AbortSignal): Promise<void> {
+    const { program } = this.#settings;
+    const away = (why: string, cause?: unknown): AgentError => retryable('hardware/program-away', why, cause);
+    if (this.#now === undefined && this.#deps.pace.outage === undefined)
+      await withinDeadline(this.#begun.promise, `the start of ${program}`, signal);
+    const life = this.#now;
+    if (life === undefined) throw away(this.#deps.pace.outage ?? `${program} only starts`);
+    const id = this.#nextId;
+    this.#nextId += 1;
+    const [oldest] = this.#waiting.keys();
+    if (this.#waiting.size >= MAX_WAITING && oldest !== undefined) this.#waiting.delete(oldest);
+    if (!life.write(`${stringifyJson({ id, set: { [key]: value } })}\n`))
+      throw away(`${program} does not read its commands`);
+    const answer = answerWithin<ProgramAnswer>(
+      (resolve, reject) =>
+        this.#waiting.set(id, {
+          key,
+          settle: (told) => (told instanceof Error ? reject(told) : resolve(told)),
+        }),
+      `an answer of ${program}`,
+      signal,
+    );
+    const { error } = await answer.catch((cause: unknown) => {
+      if (cause instanceof AgentError && cause.code !== 'hardware/deadline') throw cause;
+      throw retryable('hardware/outcome-unknown', `${program} did not answer in time: it may still do it`, cause);
+    });
+    if (error !== undefined) throw retryable('hardware/program-refuses', `${program}: ${excerptOf(error)}`);
+  }
+
+  #refuseAll(words: string): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { settle } of waiting) settle(retryable('hardware/program-away', words));
+  }
+}
+
+function excerptOf(text: string): string {
+  const trimmed = text.trim();
+  return trimmed.length > MAX_SAID_LENGTH ? `${trimmed.slice(0, MAX_SAID_LENGTH)}…` : trimmed;
+}

@@ -1,0 +1,177 @@
+/**
+ * Recipes of docs/drivers.md with the real programs over recorded input: from what a program prints to the platform's store, with the program killed
+ * once. What this machine has not installed is skipped.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MARK } from '../../src/host/program-family.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import { AgentProcess } from '../support/agent-process.ts';
+import { until } from '../support/board-bench.ts';
+
+const WAIT_MS = 30_000;
+let platform: LocalPlatform;
+let deviceId: string;
+let agent: AgentProcess;
+const helpers: ChildProcess[] = [];
+
+beforeEach(async () => {
+  platform = await LocalPlatform.start();
+  deviceId = platform.ensureDevice('recipe', 'recipe-token').id;
+});
+afterEach(async () => {
+  await agent.remove();
+  for (const one of helpers.splice(0)) one.kill('SIGTERM');
+  await platform.close();
+});
+
+const latest = (key: string) => platform.state.telemetry.series(deviceId, key).latest();
+
+async function running(sensor: string): Promise<void> {
+  const config = `version: 1
+platform: { url: "${platform.url}", accessToken: recipe-token }
+status: { page: off }
+sensors:
+${sensor}`;
+  agent = await AgentProcess.make(config, 'RECIPE-1');
+  agent.start();
+}
+
+/** The processes of a program that the agent runs. */
+async function marked(name: string): Promise<readonly number[]> {
+  const pids = (await readdir('/proc')).filter((one) => /^\d+$/.test(one)).map(Number);
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const [environment, command] = await Promise.all(
+        ['environ', 'cmdline'].map((file) => readFile(`/proc/${pid}/${file}`, 'latin1').catch(() => '')),
+      );
+      return environment?.includes(`${MARK}=`) && command?.includes(name) ? [pid] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Kills it, and waits until the platform has a newer value. */
+async function survivesKill(program: string, key: string): Promise<void> {
+  await until(`${key} at the platform`, () => latest(key) !== undefined, WAIT_MS);
+  const pids = await marked(program);
+  expect(pids.length).toBeGreaterThan(0);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  await until('its end in the log', () => agent.log.includes('was ended by SIGKILL'), WAIT_MS);
+  const before = latest(key)?.ts ?? 0;
+  await until(`a newer ${key}`, () => (latest(key)?.ts ?? 0) > before, WAIT_MS);
+  expect(await agent.stopCode()).toBe(0);
+  expect(await marked(program)).toEqual([]);
+}
+
+describe('a recipe', { timeout: 120_000 }, () => {
+  it.skipIf(!existsSync('/usr/bin/rtl_433'))('reads a thermometer by radio: rtl_433', async () => {
+    const row = '{36}2a80d7f28';
+    // It ends after its test code, and a radio does not: it is run again and again.
+    const script = `while :; do /usr/bin/rtl_433 -F json -R 19 -y '${row}/${row}/${row}/${row}'; sleep 1; done`;
+    await running(`  - name: garden
+    kind: process
+    program: /bin/sh
+    arguments: [-c, "${script}"]
+    where: { model: Nexus-TH, id: 42 }
+    paths: { temperature: temperature_C, humidity: humidity }
+    period: 5s
+    deadline: 2s
+`);
+    await until('a temperature', () => latest('temperature') !== undefined, WAIT_MS);
+    expect([latest('temperature')?.value, latest('humidity')?.value]).toEqual([21.5, 40]);
+    await survivesKill('rtl_433', 'temperature');
+  });
+
+  it.skipIf(!existsSync('/usr/bin/gpsfake'))('reads a receiver behind gpsd: gpspipe', async () => {
+    const port = 20_000 + (process.pid % 10_000);
+    const nmea = join('/tmp', `turnstone-gps-${process.pid}.nmea`);
+    await writeFile(
+      nmea,
+      '$GPGGA,092725.00,4717.11399,N,00833.91590,E,1,08,1.01,499.6,M,48.0,M,,*5B\n$GPRMC,083559.00,A,4717.11437,N,00833.91522,E,0.004,77.52,091202,,,A*57\n',
+    );
+    helpers.push(spawn('/usr/bin/gpsfake', ['-c', '0.2', '-P', String(port), nmea], { stdio: 'ignore' }));
+    await running(`  - name: receiver
+    kind: process
+    program: /usr/bin/gpspipe
+    arguments: [-w, "localhost:${port}"]
+    where: { class: TPV }
+    paths: { latitude: lat, longitude: lon, altitude: altMSL }
+    period: 5s
+    deadline: 2s
+`);
+    await until('a place', () => latest('latitude') !== undefined, WAIT_MS);
+    expect(latest('latitude')?.value).toBeCloseTo(47.2852, 3);
+    await survivesKill('gpspipe', 'latitude');
+  });
+
+  it.skipIf(!existsSync('/usr/bin/log2asc'))('reads a CAN bus: the text of candump -L', async () => {
+    const log = join('/tmp', `turnstone-can-${process.pid}.log`);
+    await writeFile(log, '(1436509052.249713) can0 123#00EA0102\n(1436509052.349713) can0 44A#2A366C2BBA\n');
+    // Plays what candump has recorded; a bus is not there.
+    await running(`  - name: bus
+    kind: process
+    program: /bin/sh
+    arguments: [-c, "while :; do cat ${log}; sleep 1; done"]
+    format: regex
+    pattern: '^\\(\\S+\\) \\S+ 123#(?<temperature>[0-9A-F]{4})'
+    keys: { temperature: { radix: 16, scale: 0.1, unit: "°C" } }
+    period: 5s
+    deadline: 2s
+`);
+    await until('a temperature', () => latest('temperature') !== undefined, WAIT_MS);
+    expect(latest('temperature')?.value).toBeCloseTo(23.4, 6);
+    await survivesKill('turnstone-can', 'temperature');
+  });
+
+  it.skipIf(!existsSync('/usr/bin/python3'))('reads a barcode reader: the program of the page', async () => {
+    const page = await readFile(join(import.meta.dirname, '../../docs/drivers.md'), 'utf8');
+    const program = /```python\n([^]*?)```/.exec(page)?.[1] ?? '';
+    const [file, events] = ['py', 'events'].map((end) => join('/tmp', `turnstone-scanner-${process.pid}.${end}`));
+    const pressed = [3, 18, 28].flatMap((key) => [1, 0].map((value) => ({ key, value })));
+    const record = Buffer.concat(
+      pressed.map(({ key, value }) => {
+        // struct input_event of a 64-bit machine: time, type EV_KEY, code, value.
+        const event = Buffer.alloc(24);
+        event.writeUInt16LE(1, 16);
+        event.writeUInt16LE(key, 18);
+        event.writeInt32LE(value, 20);
+        return event;
+      }),
+    );
+    await writeFile(file as string, program, { mode: 0o755 });
+    await writeFile(events as string, record);
+    await running(`  - name: scanner
+    kind: process
+    program: ${file}
+    arguments: [${events}]
+    maxSilence: 0s
+`);
+    await until('a code', () => latest('barcode') !== undefined, WAIT_MS);
+    expect(latest('barcode')?.value).toBe('2E');
+    expect(await agent.stopCode()).toBe(0);
+  });
+
+  it.skipIf(!existsSync('/usr/sbin/snmpd'))('reads a switch or a UPS: snmpget', async () => {
+    const port = 30_000 + (process.pid % 10_000);
+    const file = join('/tmp', `turnstone-snmp-${process.pid}.conf`);
+    await writeFile(file, 'rocommunity public 127.0.0.1\nsysLocation cellar\n');
+    const options = ['-f', '-C', '-c', file, '-Ln', `udp:127.0.0.1:${port}`];
+    helpers.push(spawn('/usr/sbin/snmpd', options, { stdio: 'ignore' }));
+    const get = `snmpget -v2c -c public -Oqvt 127.0.0.1:${port} 1.3.6.1.2.1.1.3.0`;
+    await running(`  - name: rack
+    kind: process
+    program: /bin/sh
+    arguments: [-c, "while v=$(${get}); do echo $v; sleep 1; done; exit 1"]
+    format: number
+    key: upTime
+    keys: { upTime: { scale: 0.01, unit: s } }
+    period: 5s
+    deadline: 2s
+`);
+    await survivesKill('snmpget', 'upTime');
+  });
+});
