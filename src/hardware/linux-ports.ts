@@ -3,6 +3,7 @@ import type { Clock } from '../host/clock.ts';
 import { type GpioInterface, LinuxGpio } from './linux-gpio.ts';
 import { LinuxHttp } from './linux-http.ts';
 import { LinuxI2c } from './linux-i2c.ts';
+import { LinuxMqtt } from './linux-mqtt.ts';
 import { linuxOneWire } from './linux-one-wire.ts';
 import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
@@ -20,6 +21,7 @@ export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
     oneWire: linuxOneWire(),
     pwm: new LinuxPwm({ clock }),
     http: new LinuxHttp(),
+    mqtt: new LinuxMqtt({ clock }),
   };
   const modbus = new Modbus({ clock, serial });
   const close = async (): Promise<void> => {

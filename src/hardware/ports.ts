@@ -3,6 +3,7 @@ import type { GpioPort } from './gpio-port.ts';
 import type { HttpPort } from './http-port.ts';
 import type { I2cPort } from './i2c-port.ts';
 import type { ModbusPort } from './modbus-port.ts';
+import type { MqttPort } from './mqtt-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { PwmPort } from './pwm-port.ts';
 import type { SerialBuses } from './serial-buses.ts';
@@ -19,6 +20,7 @@ export interface Ports {
   /** Over the serial ports above, and over TCP. */
   readonly modbus: ModbusPort;
   readonly http: HttpPort;
+  readonly mqtt: MqttPort;
   /** Closes every port; each closes what it opened. Idempotent. */
   close(): Promise<void>;
 }

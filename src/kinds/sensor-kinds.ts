@@ -22,6 +22,7 @@ import { mbus } from '../sensors/mbus/definition.ts';
 import { mcp9808 } from '../sensors/mcp9808/definition.ts';
 import { modbus } from '../sensors/modbus/definition.ts';
 import { moduleSensor } from '../sensors/module/definition.ts';
+import { mqtt } from '../sensors/mqtt/definition.ts';
 import { nmea } from '../sensors/nmea/definition.ts';
 import { serialLine } from '../sensors/serial-line/definition.ts';
 import { sht3x } from '../sensors/sht3x/definition.ts';
@@ -53,6 +54,7 @@ export const SENSOR_KINDS = [
   modbus,
   sunspec,
   http,
+  mqtt,
   host,
   derived,
   command,

@@ -151,7 +151,7 @@ it('a change that waits for its interval keeps its time through a step of the cl
   const path = await open();
   path.configured(new Set(['tank']));
   const take = (value: number): void =>
-    path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+    void path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
   take(1);
   await pass(10);
   const takenMs = clock.wallMs();
