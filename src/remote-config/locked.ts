@@ -93,6 +93,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'mbus',
   'modbus',
   'sunspec',
+  'mqtt',
   'host',
   'derived',
 ]);
