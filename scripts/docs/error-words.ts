@@ -33,7 +33,8 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'hardware/modbus-no-answer': 'The unit does not answer. Check wiring, speed, parity and unit number.',
   'hardware/modbus-settings': 'Sensors and outputs on one line are to have the same settings of the connection.',
   'hardware/modbus-working': 'The unit works on the request (exception 5). It is asked again within the deadline.',
-  'hardware/mqtt-busy': 'The connection to the broker is closed just now, or is open with other settings. It is tried again.',
+  'hardware/mqtt-busy':
+    'The connection to the broker is closed just now, or is open with other settings. It is tried again.',
   'hardware/mqtt-no-answer': 'The broker is not there, or hung up. The message says why.',
   'hardware/mqtt-no-file': 'A certificate or key of the broker is not there.',
   'hardware/no-permission':
