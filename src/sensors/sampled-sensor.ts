@@ -4,8 +4,9 @@ import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { keepAtMost } from '../values/keep-at-most.ts';
+import { asKept, type Kept } from '../values/kept.ts';
 import { SensorConversion } from './conversion/sensor-conversion.ts';
-import type { Kept, Reading, Refusal, Sample } from './kind/sensor.ts';
+import type { Reading, Refusal, Sample } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
 import { ReadGrid } from './read-grid.ts';
 import { Refusals, ToldReason } from './refusals.ts';
@@ -223,7 +224,7 @@ export class SampledSensor {
               refused,
             ),
           );
-    return due.length > 0 ? this.#deps.onSamples(due) : undefined;
+    return due.length > 0 ? asKept(this.#deps.onSamples(due)) : undefined;
   }
 
   /** Nobody waits until a read is kept; a loss is told where it happens. */
@@ -234,7 +235,7 @@ export class SampledSensor {
   /** An hour's mean is not lost because the hour was not over. */
   #handOverWindow(): void {
     const gathered = this.#stamp(this.#window?.cut() ?? []);
-    if (gathered.length > 0) this.#letKeep(this.#deps.onSamples(gathered));
+    if (gathered.length > 0) this.#letKeep(asKept(this.#deps.onSamples(gathered)));
   }
 
   #stamp(readings: readonly Reading[]): readonly Sample[] {

@@ -16,9 +16,10 @@ import { type AgentError, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import type { Keeping, Kept, Sample } from '../sensors/kind/sensor.ts';
+import type { Sample } from '../sensors/kind/sensor.ts';
 import type { JsonValue } from '../values/json.ts';
 import { jsonEqual } from '../values/json.ts';
+import { asKept, type Keeping, type Kept } from '../values/kept.ts';
 import { SELF } from '../values/self.ts';
 import {
   type Acknowledger,
@@ -87,7 +88,7 @@ export class DeadbandRules {
   take(samples: readonly Sample[]): Kept {
     for (const sample of samples) this.#identify(sample);
     const entries = samples.flatMap((sample) => this.#evaluate(sample));
-    return entries.length > 0 ? this.#deps.report(entries) : undefined;
+    return entries.length > 0 ? asKept(this.#deps.report(entries)) : undefined;
   }
 
   /** Sensors and readings that are no longer configured are gone, with nothing unsaid: one of the same name that comes later begins anew. */
@@ -270,7 +271,7 @@ export class DeadbandRules {
 
   /** Reports what nobody waits for; a loss is told where it happens. */
   #tell(entries: readonly TelemetryEntry[]): void {
-    this.#deps.report(entries)?.catch(() => {});
+    asKept(this.#deps.report(entries))?.catch(() => {});
   }
 
   #note(state: KeyState, sample: Sample, value: JsonValue): void {

@@ -3,6 +3,7 @@
 import type { AgentError } from '../../errors/agent-error.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../values/json.ts';
+import type { Keeping } from '../../values/kept.ts';
 
 /** One value in its physical unit, as the chip's driver knows it. */
 export interface Reading {
@@ -31,11 +32,6 @@ export interface Refusal {
 
 /** Resolves when what is reported of the readings is durable or at the platform; returns nothing when none of it is reported now. */
 export type ReadingsListener = Keeping<readonly Reading[]>;
-
-/** @throws AgentError when the entries were lost. */
-export type Kept = Promise<void> | void;
-/** Takes something, and returns how it is kept where that takes a while. */
-export type Keeping<T> = ((taken: T) => void) | ((taken: T) => Kept);
 
 export interface Sensor {
   /** The name in the configuration. */
