@@ -158,6 +158,8 @@ export class BrokerConnection {
       for (const subscription of this.#subscriptions.values()) subscription.isAsked = false;
       end();
     });
+    // Each publication that waits for its answer has one.
+    client.setMaxListeners(0);
     this.#takeMessages(client);
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
