@@ -99,7 +99,6 @@ export async function readOnce(
   { before = async () => {}, speechMs = 0 }: ReadOnce = {},
 ): Promise<readonly Reading[]> {
   const { createSensor } = await import('../sensors/create-sensor.ts');
-  const { brokersOf } = await import('../sensors/mqtt/brokers.ts');
   const { hardware, stateFolder } = config;
   const ports = openPorts({ clock: systemClock, hardware });
   // Words and prints of a user's own driver are for the person who tries it.
@@ -113,7 +112,7 @@ export async function readOnce(
     runProgram,
     log: { ...silentLog, info },
     stateFolder,
-    brokerOf: brokersOf(config),
+    brokerOf: async (name: string) => (await import('../sensors/mqtt/brokers.ts')).brokersOf(config)(name),
     openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
   };
   const what = `sensor ${sensorConfig.name}`;

@@ -168,7 +168,7 @@ export class BrokerConnection {
     cancelStop();
     this.#client = undefined;
     this.#dropUnclaimed();
-    // What is left of it must not speak any more.
+    // Ends what is left of it.
     client.stream.destroy();
   }
 
@@ -278,7 +278,7 @@ export class BrokerConnection {
     });
   }
 
-  /** What nobody has taken comes again with the next connection. */
+  /** Gives up messages that nobody has taken: they come again with the next connection. */
   #dropUnclaimed(): void {
     const ended = retryable('hardware/mqtt-no-answer', `the connection to ${this.#host} has ended`);
     for (const { claim } of [...this.#unclaimed]) claim(Promise.reject(ended));
@@ -314,7 +314,7 @@ export class BrokerConnection {
   #ask(subscription: Subscription, client: MqttClient): void {
     if (subscription.isAsked) return;
     subscription.isAsked = true;
-    // What the broker retains is told once in a run: on each connection it would be taken for news.
+    // Retained messages are told once in a run: on each connection they would be taken for news.
     const rh = this.#isFirst || subscription.refusal !== undefined ? 0 : 1;
     client.subscribe(subscription.filter, { qos: 1, ...(this.#settings.version === '5' && { rh }) }, (error) => {
       subscription.refusal =
