@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs what tests need from Debian when it is missing and this is root on a machine with apt: a chromium without windows (the whole one where
-# Debian does not have that yet) for the pages, and tmux for the journeys. Without them those tests are skipped, and say so.
+# Debian does not have that yet) for the pages, tmux for the journeys, and mosquitto for the MQTT campaign. Without them those tests are skipped, and say so.
 set -uo pipefail
 has_chromium() { [ -x /usr/bin/chromium-headless-shell ]; }
 has_tmux() { command -v tmux >/dev/null; }
-has_chromium && has_tmux && exit 0
+has_mosquitto() { [ -x /usr/sbin/mosquitto ]; }
+has_chromium && has_tmux && has_mosquitto && exit 0
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
   has_chromium || [ -x /usr/bin/chromium ] || echo 'set-up: no chromium, and only root can install it: the page tests will be skipped' >&2
   has_tmux || echo 'set-up: no tmux, and only root can install it: the journeys will be skipped' >&2
+  has_mosquitto || echo 'set-up: no mosquitto, and only root can install it: the MQTT campaign will be skipped' >&2
   exit 0
 fi
 install() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }
@@ -23,5 +25,10 @@ fi
 if ! has_tmux; then
   echo 'set-up: Debian package tmux, for the journeys' >&2
   install tmux >>"$log" 2>&1 || echo 'set-up: tmux could not be installed: the journeys will be skipped' >&2
+fi
+if ! has_mosquitto; then
+  echo 'set-up: Debian package mosquitto, for the MQTT campaign' >&2
+  # Its service is not for tests, which run it by themselves.
+  install mosquitto >>"$log" 2>&1 || echo 'set-up: mosquitto could not be installed: the MQTT campaign will be skipped' >&2
 fi
 rm -f "$log"

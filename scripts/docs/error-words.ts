@@ -39,6 +39,10 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'hardware/modbus-no-answer': 'The unit does not answer. Check wiring, speed, parity and unit number.',
   'hardware/modbus-settings': 'Sensors and outputs on one line are to have the same settings of the connection.',
   'hardware/modbus-working': 'The unit works on the request (exception 5). It is asked again within the deadline.',
+  'hardware/mqtt-busy':
+    'The connection to the broker is closed just now, or is open with other settings. It is tried again.',
+  'hardware/mqtt-no-answer': 'The broker is not there, or hung up. The message says why.',
+  'hardware/mqtt-no-file': 'A certificate or key of the broker is not there.',
   'hardware/no-permission':
     'The device file may not be used. The message names the group that the user is to join, or what else is in the way.',
   'hardware/one-wire-failed':
@@ -67,11 +71,13 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'sensors/failed': 'The sensor cannot be read. The message has the reason.',
   'sensors/program-away': 'The program of the sensor does not run. The message has how it ended; it is started again.',
   'sensors/module-failed': 'The driver file of the sensor failed. The message has what it said.',
+  'sensors/no-broker': 'There is no connection to the MQTT broker. The message says why.',
   'sensors/no-value': 'The device says that it has no value now.',
   'sensors/out-of-range':
     'The value lies outside of what the sensor can measure: a loose wire, a dying chip, or too much for its range.',
   'sensors/refused': 'The device refuses the request.',
   'sensors/silent': 'Nothing came in time. Check the wiring, and that the device is on.',
+  'sensors/unavailable': 'The device’s last will says that it is gone. Check its power and its radio.',
 };
 
 /** Rooms in the words of a technician. */

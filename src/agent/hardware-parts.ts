@@ -15,16 +15,19 @@ import { samplerEntry } from '../sensors/create-sensor.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import type { ClientRpc } from '../sensors/kind/sensor-deps.ts';
 import { MeasuredValues } from '../sensors/measured-values.ts';
+import { brokersOf } from '../sensors/mqtt/brokers.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
+import type { Keeping } from '../values/kept.ts';
 import { SELF } from '../values/self.ts';
+import { brokerSession } from './broker-session.ts';
 import type { Machine } from './machine.ts';
 
 export interface HardwarePartsDeps {
   readonly config: AgentConfig;
-  readonly machine: Pick<Machine, 'clock' | 'files' | 'openPorts' | 'runProgram' | 'openHostMetrics'>;
+  readonly machine: Pick<Machine, 'clock' | 'files' | 'openPorts' | 'runProgram' | 'openHostMetrics' | 'readIdentity'>;
   readonly log: Log;
-  readonly onSamples: (samples: readonly Sample[]) => void;
+  readonly onSamples: Keeping<readonly Sample[]>;
   /** For drivers of a user's own. */
   readonly clientRpc: ClientRpc;
   /** Text that differs once another driver of a user's own was taken up for a sensor. */
@@ -51,6 +54,8 @@ export class HardwareParts {
   readonly actuators: Actuators;
   readonly #deps: HardwarePartsDeps;
   #config: AgentConfig;
+  /** The same however the configuration changes: a session under another name would lose messages. */
+  readonly #session: () => Promise<string>;
   /** By the sensor's name. */
   #drivers: ReadonlyMap<string, string | undefined>;
   readonly #values = new MeasuredValues(() => this.#config.sensors);
@@ -58,6 +63,7 @@ export class HardwareParts {
   private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
     this.#deps = deps;
     this.#config = deps.config;
+    this.#session = brokerSession(deps.config, deps.machine.readIdentity);
     this.#drivers = this.#driversOf(deps.config);
     this.ports = parts.ports;
     this.actuators = parts.actuators;
@@ -67,8 +73,9 @@ export class HardwareParts {
         clock: machine.clock,
         log,
         onSamples: (samples) => {
-          onSamples(samples);
+          const kept = onSamples(samples);
           this.#values.recordSamples(samples);
+          return kept;
         },
         onStateChange: (state, error) => this.#reportState(state, error?.message),
       },
@@ -129,6 +136,7 @@ export class HardwareParts {
       keyOf,
       stateFolder: config.stateFolder,
       values: this.#values,
+      brokerOf: brokersOf(config, this.#session),
     };
     return config.sensors
       .filter(({ enabled }) => enabled)

@@ -94,11 +94,12 @@ interface ReadOnce {
 /** Opens a sensor's driver for one reading, and closes it; within its deadline, and the time for its speech. */
 export async function readOnce(
   sensorConfig: SensorConfig,
-  { hardware, stateFolder }: Pick<AgentConfig, 'hardware' | 'stateFolder'>,
+  config: Pick<AgentConfig, 'hardware' | 'stateFolder' | 'brokers'>,
   edge: Pick<Edge, 'stderr' | 'signal'>,
   { before = async () => {}, speechMs = 0 }: ReadOnce = {},
 ): Promise<readonly Reading[]> {
   const { createSensor } = await import('../sensors/create-sensor.ts');
+  const { hardware, stateFolder } = config;
   const ports = openPorts({ clock: systemClock, hardware });
   // Words and prints of a user's own driver are for the person who tries it.
   const info = (fields: { readonly said?: string }, message: string): void => {
@@ -111,6 +112,7 @@ export async function readOnce(
     runProgram,
     log: { ...silentLog, info },
     stateFolder,
+    brokerOf: async (name: string) => (await import('../sensors/mqtt/brokers.ts')).brokersOf(config)(name),
     openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
   };
   const what = `sensor ${sensorConfig.name}`;
@@ -131,7 +133,9 @@ export async function readOnce(
 /** Resolves with the first readings that a sensor gives by itself, or with none when none come in time. */
 async function firstSpoken(sensor: Sensor, ms: number, signal: AbortSignal): Promise<readonly Reading[]> {
   const { promise, resolve } = Promise.withResolvers<readonly Reading[]>();
-  const end = sensor.subscribe?.((readings) => readings.length > 0 && resolve(readings));
+  const end = sensor.subscribe?.((readings) => {
+    if (readings.length > 0) resolve(readings);
+  });
   const over = (): void => resolve([]);
   const cancel = systemClock.after(ms, over);
   signal.addEventListener('abort', over, { once: true });

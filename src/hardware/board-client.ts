@@ -11,6 +11,7 @@ import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-por
 import type { IioPort } from './iio-port.ts';
 import { Modbus } from './modbus.ts';
 import type { TcpPlace } from './modbus-lines.ts';
+import type { MqttPort } from './mqtt-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { Ports } from './ports.ts';
 import { Programs } from './programs.ts';
@@ -50,6 +51,7 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
     modbus,
     http: httpOver(link),
     programs,
+    mqtt: noBrokers(),
     close,
   };
 }
@@ -70,6 +72,25 @@ function httpOver(link: BoardConnection): HttpPort {
       const body = await link.request('http.ask', { host }, signal);
       if (body === null) throw retryable('hardware/http-no-answer', `the simulated board has no HTTP device ${host}`);
       return { status: 200, headers: {}, body: Buffer.from(body) };
+    },
+    close: async () => {},
+  };
+}
+
+/** A board has no broker: those who name one hear nothing. */
+function noBrokers(): MqttPort {
+  return {
+    open: async ({ name }) => {
+      const outage = `the simulated board has no broker ${name}`;
+      return {
+        outage,
+        refusal: () => undefined,
+        subscribe: () => () => {},
+        publish: async () => {
+          throw retryable('hardware/mqtt-no-answer', outage);
+        },
+        close: async () => {},
+      };
     },
     close: async () => {},
   };

@@ -5,6 +5,7 @@ import { LinuxHttp } from './linux-http.ts';
 import { LinuxI2c } from './linux-i2c.ts';
 import { LinuxIio } from './linux-iio.ts';
 import { hwmonClass, LinuxKernelDevices } from './linux-kernel-devices.ts';
+import { LinuxMqtt } from './linux-mqtt.ts';
 import { linuxOneWire } from './linux-one-wire.ts';
 import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
@@ -26,6 +27,7 @@ export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
     hwmon: new LinuxKernelDevices(hwmonClass()),
     http: new LinuxHttp(),
     programs: new Programs(clock),
+    mqtt: new LinuxMqtt({ clock }),
   };
   const modbus = new Modbus({ clock, serial });
   const close = async (): Promise<void> => {

@@ -5,6 +5,7 @@ import type { I2cPort } from './i2c-port.ts';
 import type { IioPort } from './iio-port.ts';
 import type { KernelDevicePort } from './kernel-device-port.ts';
 import type { ModbusPort } from './modbus-port.ts';
+import type { MqttPort } from './mqtt-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { Programs } from './programs.ts';
 import type { PwmPort } from './pwm-port.ts';
@@ -28,6 +29,7 @@ export interface Ports {
   readonly http: HttpPort;
   /** Programs of the machine's own, with a simulated board too. */
   readonly programs: Programs;
+  readonly mqtt: MqttPort;
   /** Closes every port; each closes what it opened. Idempotent. */
   close(): Promise<void>;
 }

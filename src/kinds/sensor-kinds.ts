@@ -24,6 +24,7 @@ import { mbus } from '../sensors/mbus/definition.ts';
 import { mcp9808 } from '../sensors/mcp9808/definition.ts';
 import { modbus } from '../sensors/modbus/definition.ts';
 import { moduleSensor } from '../sensors/module/definition.ts';
+import { mqtt } from '../sensors/mqtt/definition.ts';
 import { nmea } from '../sensors/nmea/definition.ts';
 import { processSensor } from '../sensors/process/definition.ts';
 import { serialLine } from '../sensors/serial-line/definition.ts';
@@ -58,6 +59,7 @@ export const SENSOR_KINDS = [
   modbus,
   sunspec,
   http,
+  mqtt,
   host,
   derived,
   command,

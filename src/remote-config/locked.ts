@@ -95,6 +95,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'mbus',
   'modbus',
   'sunspec',
+  'mqtt',
   'host',
   'derived',
 ]);
@@ -252,7 +253,14 @@ function judgeOutput(one: Difference, context: Context): LockedChange[] {
   ];
 }
 
-const PROGRAM_MEMBERS: ReadonlySet<unknown> = new Set(['program', 'arguments', 'environment', 'member', 'readBack', 'timeout']);
+const PROGRAM_MEMBERS: ReadonlySet<unknown> = new Set([
+  'program',
+  'arguments',
+  'environment',
+  'member',
+  'readBack',
+  'timeout',
+]);
 
 function isTighterLimit(name: string, before: unknown, after: unknown): boolean {
   if (!Object.hasOwn(LIMITS, name)) return false;

@@ -76,9 +76,9 @@ function tooManyKeys(leftOut: number): AgentError {
   return sensorFault('too-many-keys', `${what}; name those to read (paths, columns, blocks)`);
 }
 
-type Users = Pick<AgentConfig, 'rules' | 'actuators'>;
+type Users = Pick<AgentConfig, 'rules' | 'actuators' | 'brokers'>;
 
-/** A configured sensor as the sampler wants it. @param users what may act on its readings. @param code fingerprint of a driver of a user's own. */
+/** A configured sensor as the sampler wants it. @param users what may act on its readings, and the brokers. @param code fingerprint of a driver of a user's own. */
 export function samplerEntry(
   config: SensorConfig,
   deps: SensorDeps,
@@ -97,6 +97,7 @@ export function samplerEntry(
     keys,
     ...driver
   } = config;
+  const broker = 'broker' in config ? users.brokers?.find((one) => one.name === config.broker) : undefined;
   return {
     name,
     kind,
@@ -110,6 +111,7 @@ export function samplerEntry(
     revision: revisionOf({
       ...driver,
       code,
+      ...(broker !== undefined && { settings: revisionOf(broker) }),
       ...(definitionOf(kind).keepsTimes === true && { periodMs, deadlineMs }),
     }),
     open: (signal) => createSensor(config, deps, signal),

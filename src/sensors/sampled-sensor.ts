@@ -4,6 +4,7 @@ import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { keepAtMost } from '../values/keep-at-most.ts';
+import { asKept, type Kept } from '../values/kept.ts';
 import { SensorConversion } from './conversion/sensor-conversion.ts';
 import type { Reading, Refusal, Sample } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
@@ -187,7 +188,7 @@ export class SampledSensor {
       const missing = this.#conversion.refusedBeside(this.#driver.refused);
       this.#worked(missing);
       if (clock.monotonicMs() - dueMs >= this.entry.periodMs) this.#window?.miss(dueMs);
-      this.#deliver(converted, missing);
+      this.#letKeep(this.#deliver(converted, missing));
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       this.#window?.miss(dueMs);
@@ -198,27 +199,43 @@ export class SampledSensor {
   }
 
   /** Takes readings that came by subscription. */
-  #heard(readings: readonly Reading[]): void {
+  #heard(readings: readonly Reading[]): Kept {
     const converted = this.#conversion.convert(readings);
     if (this.#driver.speaksByItself && !this.#closing.signal.aborted)
       this.#worked(this.#conversion.refusedBeside(this.#driver.refused));
-    this.#deliver(converted, this.#conversion.refusedBeside());
+    const kept = this.#deliver(converted, this.#conversion.refusedBeside());
+    // Most drivers do not wait for it.
+    this.#letKeep(kept);
+    return kept;
   }
 
-  #deliver(readings: readonly Reading[], refused: readonly Refusal[] = []): void {
-    if (this.#closing.signal.aborted) return;
+  #deliver(readings: readonly Reading[], refused: readonly Refusal[] = []): Kept {
+    if (this.#closing.signal.aborted) return Promise.reject(sensorFault('closed', `${this.entry.name} is closed`));
     if (readings.length > 0) this.#lastReadAtMs = this.#deps.clock.monotonicMs();
     const samples = this.#stamp(readings);
     for (const sample of samples) this.#latest.set(sample.key, sample);
     keepAtMost(this.#latest, MAX_SHOWN);
-    const due = this.#window === undefined ? samples : this.#stamp(this.#window.addReadings(readings, refused));
-    if (due.length > 0) this.#deps.onSamples(due);
+    const due =
+      this.#window === undefined
+        ? samples
+        : this.#stamp(
+            this.#window.addReadings(
+              readings.filter(({ isOld }) => isOld !== true),
+              refused,
+            ),
+          );
+    return due.length > 0 ? asKept(this.#deps.onSamples(due)) : undefined;
+  }
+
+  /** Nobody waits until a read is kept; a loss is told where it happens. */
+  #letKeep(kept: Kept): void {
+    kept?.catch(() => {});
   }
 
   /** An hour's mean is not lost because the hour was not over. */
   #handOverWindow(): void {
     const gathered = this.#stamp(this.#window?.cut() ?? []);
-    if (gathered.length > 0) this.#deps.onSamples(gathered);
+    if (gathered.length > 0) this.#letKeep(asKept(this.#deps.onSamples(gathered)));
   }
 
   #stamp(readings: readonly Reading[]): readonly Sample[] {

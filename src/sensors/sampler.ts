@@ -8,6 +8,7 @@ import type { Sentence } from '../errors/sentence.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import type { Keeping } from '../values/kept.ts';
 import type { Conversions } from './conversion/sensor-conversion.ts';
 import type { Sample, Sensor } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
@@ -66,8 +67,8 @@ export interface SamplerEntry {
 export interface SamplerDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with the samples of one read; it must not wait. */
-  readonly onSamples: (samples: readonly Sample[]) => void;
+  /** Called with the samples of one read; returns a promise where they are kept later. */
+  readonly onSamples: Keeping<readonly Sample[]>;
   /** A sensor began to fail or fails for another reason (given), or works again. */
   readonly onStateChange?: (state: SensorState, error?: AgentError) => void;
 }

@@ -7,7 +7,7 @@ import { answerWithin, deadlineError, withinDeadline } from '../hardware/deadlin
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { Reading, Refusal, Sensor } from './kind/sensor.ts';
+import type { Reading, ReadingsListener, Refusal, Sensor } from './kind/sensor.ts';
 
 export interface SensorDriverDeps {
   readonly name: string;
@@ -15,7 +15,7 @@ export interface SensorDriverDeps {
   readonly log: Log;
   readonly open: (signal: AbortSignal) => Promise<Sensor>;
   /** Called with readings that a driver gives by itself. */
-  readonly onReadings: (readings: readonly Reading[]) => void;
+  readonly onReadings: ReadingsListener;
   /** From when on nothing is kept open. */
   readonly closing: AbortSignal;
 }

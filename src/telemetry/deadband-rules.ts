@@ -19,6 +19,7 @@ import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import type { JsonValue } from '../values/json.ts';
 import { jsonEqual } from '../values/json.ts';
+import { asKept, type Keeping, type Kept } from '../values/kept.ts';
 import { SELF } from '../values/self.ts';
 import {
   type Acknowledger,
@@ -55,7 +56,7 @@ export interface DeadbandRulesDeps {
   /** Told of alarms that somebody acknowledges now. */
   readonly onAlarmAcknowledged?: (told: ToldAcknowledgement) => void;
   /** Where entries go. */
-  readonly report: (entries: readonly TelemetryEntry[]) => void;
+  readonly report: Keeping<readonly TelemetryEntry[]>;
 }
 
 interface KeyState {
@@ -83,11 +84,11 @@ export class DeadbandRules {
     this.#deps = deps;
   }
 
-  /** Takes samples of one instant; what is worth keeping is reported together. */
-  take(samples: readonly Sample[]): void {
+  /** Takes samples of one instant; what is worth keeping is reported together, and returned is how that is kept. What waits for its interval does not count. */
+  take(samples: readonly Sample[]): Kept {
     for (const sample of samples) this.#identify(sample);
     const entries = samples.flatMap((sample) => this.#evaluate(sample));
-    if (entries.length > 0) this.#deps.report(entries);
+    return entries.length > 0 ? asKept(this.#deps.report(entries)) : undefined;
   }
 
   /** Sensors and readings that are no longer configured are gone, with nothing unsaid: one of the same name that comes later begins anew. */
@@ -136,7 +137,7 @@ export class DeadbandRules {
       const { bootId } = this.#deps.clock;
       const monotonicMs = this.#deps.clock.monotonicMs();
       const value = acknowledgedText(acknowledged);
-      this.#deps.report([{ ...acknowledgementOf(place), value, bootId, monotonicMs, class: 'alarm' }]);
+      this.#tell([{ ...acknowledgementOf(place), value, bootId, monotonicMs, class: 'alarm' }]);
       this.#deps.onAlarmAcknowledged?.({ ...place, sensor, reading, by, alarms: marked });
     }
     return this.alarms().filter(isMeant);
@@ -181,7 +182,9 @@ export class DeadbandRules {
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const before = state.thresholds.raised;
     const alarm =
-      sample.isPart !== true && (isNumber(value) || (rules.alarms ?? []).some(comparesAnything))
+      sample.isPart !== true &&
+      sample.isOld !== true &&
+      (isNumber(value) || (rules.alarms ?? []).some(comparesAnything))
         ? state.thresholds.evaluate(value, rules.alarms ?? [], {
             atMs: sample.monotonicMs,
             stood,
@@ -263,7 +266,12 @@ export class DeadbandRules {
     if (this.#deps.rulesFor(sample.sensor, sample.key)?.report === false) return;
     // The interval counts from the report, not from the sample that waited for it.
     state.reported = { value, atMs: Math.max(sample.monotonicMs, this.#deps.clock.monotonicMs()) };
-    this.#deps.report([toEntry(sample, place, value, 'regular')]);
+    this.#tell([toEntry(sample, place, value, 'regular')]);
+  }
+
+  /** Reports what nobody waits for; a loss is told where it happens. */
+  #tell(entries: readonly TelemetryEntry[]): void {
+    asKept(this.#deps.report(entries))?.catch(() => {});
   }
 
   #note(state: KeyState, sample: Sample, value: JsonValue): void {

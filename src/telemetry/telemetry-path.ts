@@ -17,6 +17,7 @@ import type { PlatformClients } from '../platform/platform-clients.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { StateFile } from '../store/state-file.ts';
 import type { JsonValue } from '../values/json.ts';
+import type { Kept } from '../values/kept.ts';
 import { SELF } from '../values/self.ts';
 import type { Acknowledger, AlarmChoice, SeenAlarm, ToldAcknowledgement } from './acknowledgement.ts';
 import type { StandingAlarm, ToldAlarm } from './alarm-change.ts';
@@ -104,7 +105,7 @@ export class TelemetryPath {
       rulesFor: (sensor, key) => this.#sensors.rulesFor(sensor, key),
       onWaiting: (sample) => this.#outboxOf(this.#deviceOf(sample.sensor)).take([sample]),
       deviceOf: (sensor) => this.#deviceOf(sensor),
-      report: (entries) => void this.append(entries),
+      report: (entries) => this.#appendOrThrow(entries),
       standing: this.#standing,
       onAlarm: deps.onAlarm,
       onAlarmAcknowledged: deps.onAlarmAcknowledged,
@@ -112,9 +113,9 @@ export class TelemetryPath {
       identify: ({ sensor, key, value, isPart }) => {
         if (isPart !== true) deps.slots?.observe(sensor, key, value);
       },
-      observe: ({ sensor, key, value, isPart }) => {
+      observe: ({ sensor, key, value, isPart, isOld }) => {
         this.latest.note(sensor, key, value);
-        deps.observe?.(sensor, key, isPart === true ? undefined : value);
+        if (isOld !== true) deps.observe?.(sensor, key, isPart === true ? undefined : value);
       },
     });
   }
@@ -169,9 +170,9 @@ export class TelemetryPath {
     for (const outbox of this.#outboxes) outbox.keepRecord();
   }
 
-  /** Readings from the sampler. */
-  take(samples: readonly Sample[]): void {
-    this.#rules.take(samples);
+  /** Readings from the sampler. Resolves when what is reported of them has arrived or is durable. @throws AgentError when it was lost, which is logged. */
+  take(samples: readonly Sample[]): Kept {
+    return this.#rules.take(samples);
   }
 
   /** Marks alarms of the choice as seen; returns each with who saw it first. @throws AgentError `alarms/not-on` (drop). */
@@ -204,7 +205,11 @@ export class TelemetryPath {
   }
 
   /** Entries of the agent's own, beside the sensors'. Resolves when they have arrived or are durable; never rejects, a loss is logged and counted by the outbox. */
-  async append(given: readonly TelemetryEntry[]): Promise<void> {
+  append(given: readonly TelemetryEntry[]): Promise<void> {
+    return this.#appendOrThrow(given).catch(() => {});
+  }
+
+  async #appendOrThrow(given: readonly TelemetryEntry[]): Promise<void> {
     const entries = this.#check.check(given);
     const own = entries.filter(({ device }) => device === SELF);
     const others = own.length === entries.length ? [] : entries.filter(({ device }) => device !== SELF);
@@ -226,6 +231,7 @@ export class TelemetryPath {
       this.#deps.onDurable?.(entries);
     } catch (error) {
       this.#deps.log.error({ error: messageOf(error), entries: entries.length }, 'readings could not be kept');
+      throw error;
     }
   }
 

@@ -107,10 +107,10 @@ async function readings(sensors: readonly SensorConfig[], { ports, folder }: Boa
     stateFolder: folder,
     values,
   };
-  // The driver's copy lies in this bench's folder.
-  const here = sensors.map((sensor) =>
-    sensor.kind === 'module' ? { ...sensor, file: join(folder, 'tank-level.mjs') } : sensor,
-  );
+  // The driver's copy lies in this bench's folder. A board has no broker.
+  const here = sensors
+    .filter(({ kind }) => kind !== 'mqtt')
+    .map((sensor) => (sensor.kind === 'module' ? { ...sensor, file: join(folder, 'tank-level.mjs') } : sensor));
   const sampler = new Sampler(
     {
       clock: systemClock,

@@ -308,6 +308,10 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
     'the bus of a world is a line; test/unit/hardware and the lab have units behind TCP',
   ],
   ['actuators[](modbus-write).connection.host', 'as for sensors'],
+  [
+    'brokers[]',
+    'the network of a world has no hosts: test/unit/hardware/mqtt.test.ts and test/integration/mqtt-kills.test.ts',
+  ],
   ['lines[]', 'the bus of a world is one port; test/field-cases/shared-lines.test.ts'],
   ['actuators[](modbus-write).connection.on', 'as lines[]'],
   ['actuators[](modbus-write).connection.rs485', 'as lines[]'],
@@ -336,6 +340,6 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
  * holds for every chip that a scan knows and no world has.
  */
 export const KINDS_NOT_IN_WORLDS: readonly string[] =
-  'command dlms gpio-frequency host hwmon i2c-register iec62056 iio mbus module process pwm serial-write sml sunspec'.split(
+  'command dlms gpio-frequency host hwmon i2c-register iec62056 iio mbus module mqtt process pwm serial-write sml sunspec'.split(
     ' ',
   );

@@ -38,13 +38,22 @@ import { checkKinds } from './kinds.ts';
 import { checkDisabled, checkDoubled, checkNames, checkReferences } from './references.ts';
 import { checkAlarmConditions, checkAlarmTypes, checkConditions, checkLostSensors, checkRuleTypes } from './rules.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
-import { checkBias, checkBoard, checkBuses, checkLines, checkNamedLines, checkSharedLines } from './used-twice.ts';
+import {
+  checkBias,
+  checkBoard,
+  checkBrokers,
+  checkBuses,
+  checkLines,
+  checkNamedLines,
+  checkSharedLines,
+} from './used-twice.ts';
 
 const NAMES = [checkNames, checkDoubled, checkReferences, checkDisabled];
 const PLACES = [
   checkLines,
   checkBuses,
   checkNamedLines,
+  checkBrokers,
   checkSharedLines,
   checkBias,
   checkBoard,

@@ -43,6 +43,13 @@ export const checkReferences: Check = ({
   };
   for (const { config, path } of [...sensors, ...actuators])
     if (config.device !== undefined) refer(config.device, [...path, 'device'], 'device');
+  const brokers = new Set((sections.brokers ?? []).map(({ name }) => name));
+  for (const { config, path } of sensors)
+    if (config.kind === 'mqtt' && !brokers.has(config.broker))
+      findings.push({
+        ...finding([...path, 'broker'], 'unknown broker', namesInWords(brokers, 'a broker under brokers:')),
+        ...didYouMeanWhenTold(config.broker, brokers),
+      });
   for (const { config, path } of actuators) {
     for (const [index, { with: other }] of config.interlocks.entries()) {
       const at = [...path, 'interlocks', index];

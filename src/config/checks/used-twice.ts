@@ -4,7 +4,7 @@ import { placesOf } from '../../kinds/actuator-kinds.ts';
 import { getOrInsert } from '../../values/get-or-insert.ts';
 import { likelySameLine, lineIdentity } from '../fields/addresses.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
-import { type Finding, finding, noEffect, repeated } from '../fields/findings.ts';
+import { type Finding, finding, findingAtKey, noEffect, repeated } from '../fields/findings.ts';
 import { isHost, modbusLine, modbusSettings, serialSettings } from '../fields/line-agreement.ts';
 import type { ActuatorConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check, ConfigDraft } from './draft.ts';
@@ -113,6 +113,25 @@ export const checkNamedLines: Check = (draft) => {
     ...twice(ports, 'two lines on one port:', 'a port of its own'),
     ...ofServers,
   ];
+};
+
+/** Names of brokers stand once, and what is for TLS stands where TLS is spoken. */
+export const checkBrokers: Check = ({ sections: { brokers = [] } }) => {
+  const at = (index: number): ConfigPath => ['brokers', index];
+  const named = brokers.map(({ name }, index) => ({ what: name, path: [...at(index), 'name'] }));
+  const findings = brokers.flatMap((broker, index): Finding[] => {
+    const { url, user, password, clientCertificateFile, clientKeyFile } = broker;
+    const ofTls = ['caFile', 'clientCertificateFile', 'clientKeyFile', 'serverName'] as const;
+    const isAlone = (clientCertificateFile === undefined) !== (clientKeyFile === undefined);
+    return [
+      ...(url.startsWith('mqtt:') ? ofTls : [])
+        .filter((option) => broker[option] !== undefined)
+        .map((option) => noEffect(at(index), option, 'a url beginning with mqtts://')),
+      ...(password !== undefined && user === undefined ? [noEffect(at(index), 'password', 'user: beside it')] : []),
+      ...(isAlone ? [findingAtKey(at(index), 'one without the other', 'clientCertificateFile and clientKeyFile')] : []),
+    ];
+  });
+  return [...twice(named, 'two brokers of one name:', 'a name of its own'), ...findings];
 };
 
 /** Protocol in which several users ask in turns; undefined for a device that must be alone. */

@@ -5,6 +5,7 @@ import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from '../fields/default-plac
 import { filePath, label, list, section } from '../fields/fields.ts';
 import { MAX_ITEMS } from '../fields/max-items.ts';
 import { actuatorSchema } from './actuators.ts';
+import { brokerSchema } from './brokers.ts';
 import { outboxSchema, uploadSchema } from './delivery.ts';
 import { deviceSchema } from './devices.ts';
 import { firmwareSchema } from './firmware.ts';
@@ -35,6 +36,8 @@ export const configShape = {
   hardware: hardwareSchema.prefault({}),
   /** Serial ports with several sensors and outputs, which name them by `on`. */
   lines: list(serialLine, { max: 64 }).optional(),
+  /** MQTT brokers, which sensors name by `broker`. */
+  brokers: list(brokerSchema, { max: 16 }).optional(),
   /** Attached devices: each a device of its own on the platform. */
   devices: list(deviceSchema, { max: MAX_ITEMS.devices }).default([]),
   sensors: list(sensorSchema, { max: MAX_ITEMS.sensors }).default([]),
@@ -66,6 +69,7 @@ export type { GpioLineConfig, ModbusConnectionConfig } from '../fields/addresses
 export type { ConditionConfig } from '../fields/conditions.ts';
 export type { KeyRulesConfig } from '../fields/key-rules.ts';
 export type { ActuatorConfig, ActuatorConfigOf } from './actuators.ts';
+export type { BrokerConfig } from './brokers.ts';
 export type { OutboxConfig, UploadConfig } from './delivery.ts';
 export type { DeviceConfig } from './devices.ts';
 export type { FirmwareConfig, FirmwareHandlerConfig } from './firmware.ts';

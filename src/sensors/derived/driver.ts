@@ -133,12 +133,14 @@ class DerivedValue implements MadeValue {
       if (!isFirst && typeof value === 'number' && !Number.isFinite(value))
         throw sensorFault('no-value', 'the expression gives no number');
       const isPart = inputs.some((one) => one.isPart === true);
+      const isOld = inputs.some((one) => one.isOld === true);
       return {
         key,
         value,
         monotonicMs: newest.monotonicMs,
         takenAtMs: newest.takenAtMs,
         ...(isPart && { isPart }),
+        ...(isOld && { isOld }),
       };
     });
     this.#fault = 'fault' in outcome ? outcome : undefined;

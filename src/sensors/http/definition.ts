@@ -1,19 +1,9 @@
 /** A device that answers over HTTP with JSON or text: an inverter, a charger, a meter, a weather station. One answer gives many keys. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
-import {
-  existingFile,
-  handedOn,
-  platformKey,
-  requestUrl,
-  secretFields,
-  size,
-  table,
-  text,
-} from '../../config/fields/fields.ts';
+import { existingFile, handedOn, requestUrl, secretFields, size, table, text } from '../../config/fields/fields.ts';
 import { type Finding, finding, noEffect } from '../../config/fields/findings.ts';
-import { parseJsonPath } from '../../config/fields/json-path.ts';
-import { LINE_KEYS, lineFormatFields } from '../families/lines/definition.ts';
+import { jsonPathFaults, jsonPaths, LINE_KEYS, lineFormatFields } from '../families/lines/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Answers of inverters with all their phases have some 20 kB. */
@@ -39,7 +29,7 @@ const schema = sensorSection('http', () => ({
   maxBody: size({ min: '100B', max: '4MB' }).prefault(DEFAULT_MAX_BODY),
   ...lineFormatFields,
   /** For `json`: key and place in the answer: `emeters[0].power`. Without them each member of the answer is a key. */
-  paths: table(platformKey(), text(/^.{0,255}$/, 'a path')).optional(),
+  paths: jsonPaths().optional(),
 }));
 
 export type HttpConfig = ConfigOf<typeof schema>;
@@ -54,7 +44,7 @@ export const http = defineSensor({
   faults: (config, path) => [
     ...LINE_KEYS.faults(config, path),
     ...requestFaults(config, path),
-    ...pathFaults(config, path),
+    ...jsonPathFaults(config, path),
   ],
   remedy: () => 'ask it by hand (curl) from this gateway',
 });
@@ -80,13 +70,4 @@ function requestFaults(
       }),
     );
   return findings;
-}
-
-function pathFaults({ paths = {}, format }: HttpConfig, path: ConfigPath): Finding[] {
-  if (format !== 'json' && Object.keys(paths).length > 0) return [noEffect(path, 'paths', 'format: json')];
-  return Object.entries(paths).flatMap(([key, place]) =>
-    parseJsonPath(place) === undefined
-      ? [finding([...path, 'paths', key], 'no path:', 'names and places such as emeters[0].power or ["a.b"].c')]
-      : [],
-  );
 }

@@ -3,21 +3,18 @@
  * device asks for it, and from then on with each request; an answer that leads elsewhere is not followed, as the password would go there too.
  */
 
-import { parseJsonPath, valueAt } from '../../config/fields/json-path.ts';
 import type { HttpAnswer } from '../../hardware/http-port.ts';
 import type { Files } from '../../host/files.ts';
 import { readWhole } from '../../host/whole-file.ts';
-import { parseJson } from '../../values/json.ts';
-import { excerpt, openLineParser, withoutNoNumbers } from '../families/lines/line-format.ts';
+import { valuesAtPaths } from '../families/lines/json-values.ts';
+import { openLineParser } from '../families/lines/line-format.ts';
 import { parseOutput } from '../families/lines/output.ts';
-import { type Outcome, outcomeOf, sorted } from '../kind/outcome.ts';
+import { sorted } from '../kind/outcome.ts';
 import type { Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { HttpConfig } from './definition.ts';
 import { authorization, type LoginChallenge, parseChallenge } from './digest-login.ts';
-
-const MAX_DEPTH = 32;
 
 export async function open(
   config: HttpConfig,
@@ -75,7 +72,9 @@ export async function open(
       if (status < 200 || status > 299)
         throw sensorFault('refused', refusalInWords(host, status, config.user !== undefined));
       const answer = Buffer.from(bytes).toString('utf8');
-      const given = sorted(parse === undefined ? byPaths(config, answer) : parseOutput(answer, format, parse));
+      const given = sorted(
+        parse === undefined ? valuesAtPaths(config.paths, answer) : parseOutput(answer, format, parse),
+      );
       refused = given.refused;
       return given.readings;
     },
@@ -101,24 +100,4 @@ function refusalInWords(host: string, status: number, hasLogin: boolean): string
   if (status >= 300 && status < 400)
     return `${host} answers ${status}: it leads to another address, which is to be given instead`;
   return `${host} answers ${status}`;
-}
-
-/** @throws AgentError `sensors/bad-line` (retry) for what is no JSON. */
-function byPaths({ paths = {} }: HttpConfig, answer: string): readonly Outcome[] {
-  const tree = parsedAnswer(answer);
-  return Object.entries(paths).map(([key, path]) =>
-    outcomeOf(key, () => {
-      const value = valueAt(tree, parseJsonPath(path) ?? []);
-      if (value === undefined || value === null) throw sensorFault('no-value', `the answer has nothing at ${path}`);
-      return { key, value };
-    }),
-  );
-}
-
-function parsedAnswer(answer: string) {
-  try {
-    return parseJson(withoutNoNumbers(answer), { depth: MAX_DEPTH });
-  } catch (cause) {
-    throw sensorFault('bad-line', `an answer that is no JSON: ${excerpt(answer)}`, cause);
-  }
 }

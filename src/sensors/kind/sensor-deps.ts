@@ -1,4 +1,5 @@
 /** Dependencies of the sensors. */
+import type { MqttBrokerSettings } from '../../hardware/mqtt-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Files } from '../../host/files.ts';
@@ -11,7 +12,7 @@ import type { Reading, Sample } from './sensor.ts';
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 
 /** A sensor's last value, under the platform's key. */
-export type MeasuredValue = Pick<Sample, 'value' | 'monotonicMs' | 'takenAtMs' | 'isPart'>;
+export type MeasuredValue = Pick<Sample, 'value' | 'monotonicMs' | 'takenAtMs' | 'isPart' | 'isOld'>;
 
 /** A value that is made of others. */
 export interface MadeValue {
@@ -42,6 +43,8 @@ export interface ValuesOfSensors {
   make(sensor: MadeSensor): () => void;
 }
 
+export type BrokerOf = (name: string) => Promise<MqttBrokerSettings | undefined>;
+
 export interface SensorDeps {
   readonly ports: Ports;
   readonly clock: Clock;
@@ -54,6 +57,8 @@ export interface SensorDeps {
   readonly keyOf?: (key: string) => string;
   /** Values of the other sensors; none outside the running agent. */
   readonly values?: ValuesOfSensors;
+  /** Broker of a name. */
+  readonly brokerOf?: BrokerOf;
   readonly files: Files;
   readonly runProgram: RunProgram;
   /** Opens the metrics of the machine. */

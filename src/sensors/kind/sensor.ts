@@ -3,6 +3,7 @@
 import type { AgentError } from '../../errors/agent-error.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../values/json.ts';
+import type { Keeping } from '../../values/kept.ts';
 
 /** One value in its physical unit, as the chip's driver knows it. */
 export interface Reading {
@@ -17,6 +18,8 @@ export interface Reading {
   readonly takenAtMs?: EpochMs;
   /** A sum or count of less than a whole window, or of one that lacks a reading: no limit is for it. */
   readonly isPart?: boolean;
+  /** It is of unknown age, as a retained message is: nothing is held against it. */
+  readonly isOld?: boolean;
   /** Time of its measurement, ms since boot, when the source stamps its events itself. */
   readonly monotonicMs?: number;
 }
@@ -26,6 +29,9 @@ export interface Refusal {
   readonly key: string;
   readonly fault: AgentError;
 }
+
+/** Resolves when what is reported of the readings is durable or at the platform; returns nothing when none of it is reported now. */
+export type ReadingsListener = Keeping<readonly Reading[]>;
 
 export interface Sensor {
   /** The name in the configuration. */
@@ -39,8 +45,11 @@ export interface Sensor {
   read(signal: AbortSignal): Promise<readonly Reading[]>;
   /** Returns the values that the last read could not give beside its readings. */
   refused?(): readonly Refusal[];
-  /** Sensors with events of their own (edges, lines that arrive) call back as they happen; the returned function ends it. */
-  subscribe?(listener: (readings: readonly Reading[]) => void): () => void;
+  /**
+   * Sensors with events of their own (edges, lines that arrive) call back as they happen; the returned function ends it. The listener returns a
+   * promise where the readings are kept later.
+   */
+  subscribe?(listener: ReadingsListener): () => void;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { Reading, Refusal, Sample, Sensor } from '../../../src/sensors/kind/sensor.ts';
+import type { Reading, ReadingsListener, Refusal, Sample, Sensor } from '../../../src/sensors/kind/sensor.ts';
 import type { SensorState } from '../../../src/sensors/sampler.ts';
 import { Sampler, type SamplerEntry } from '../../../src/sensors/sampler.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -50,6 +50,43 @@ const one = async (): Promise<readonly Reading[]> => [{ key: 'value', value: 1 }
 const never = new AbortController().signal;
 
 describe('Sampler', () => {
+  it('tells a sensor with events when its readings are kept, and of those that are lost', async () => {
+    const clock = new FakeClock({ monotonicMs: 10_000 });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const outcomes: (Promise<void> | undefined)[] = [promise, undefined, Promise.reject(new Error('lost'))];
+    outcomes[2]?.catch(() => {});
+    let listener: ReadingsListener = () => {};
+    const sensor: Sensor = {
+      name: 'event',
+      speaksByItself: true,
+      read: async () => [],
+      subscribe: (one) => {
+        listener = one;
+        return () => {};
+      },
+      close: async () => {},
+    };
+    const sampler = new Sampler({ clock, log: silentLog, onSamples: () => outcomes.shift() }, [
+      entry('event', one, { open: async () => sensor }),
+    ]);
+    sampler.start(never);
+    await clock.advance(0);
+    const kept = listener([{ key: 'value', value: 1 }]);
+    let isKept = false;
+    void kept?.then(() => {
+      isKept = true;
+    });
+    await clock.advance(5_000);
+    expect(isKept).toBe(false);
+    resolve();
+    await kept;
+    expect(listener([{ key: 'value', value: 1 }])).toBeUndefined();
+    await expect(listener([{ key: 'value', value: 1 }])).rejects.toThrow('lost');
+    await sampler.close();
+    // Whoever speaks now is not heard, and so it is not kept.
+    await expect(listener([{ key: 'value', value: 1 }])).rejects.toMatchObject({ code: 'sensors/closed' });
+  });
+
   it('reads at once, then on the grid of the period, without drift however long a read takes', async () => {
     const clock = new FakeClock({ monotonicMs: 10_000 });
     const { sampler, samples } = fixture(

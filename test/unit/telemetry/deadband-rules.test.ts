@@ -54,7 +54,7 @@ describe('report rules', () => {
   it('remember ten thousand keys, and forget the one that came longest ago, with nothing of it unsaid', async () => {
     const { clock, entries, reportRules } = given({ deadband: 5, minIntervalMs: 3_600_000 });
     const take = (key: string, value: JsonValue): void =>
-      reportRules.take([{ sensor: 'line', key, value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+      void reportRules.take([{ sensor: 'line', key, value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
     for (const key of ['old', 'first']) take(key, 1);
     for (let at = 0; at < 9_998; at += 1) take(`k${at}`, at);
     take('old', 100);
@@ -152,7 +152,7 @@ describe('report rules', () => {
     (periodMs, maxIntervalMs, byMs) => {
       const { reportRules, entries, clock } = given({ deadband: 1, maxIntervalMs });
       const take = (monotonicMs: number): void =>
-        reportRules.take([{ sensor: 'roof', key: 't', value: 5, bootId: clock.bootId, monotonicMs }]);
+        void reportRules.take([{ sensor: 'roof', key: 't', value: 5, bootId: clock.bootId, monotonicMs }]);
       const intervals = maxIntervalMs / periodMs;
       take(byMs);
       for (let at = 1; at <= 2 * intervals; at += 1) take(at * periodMs + (at === intervals ? 0 : byMs));
@@ -396,7 +396,7 @@ describe('report rules', () => {
   it('keep nothing waiting for longer than the least interval, however far ahead the time of the last sample lies', async () => {
     const { clock, entries, reportRules } = given({ minIntervalMs: 10_000 });
     const take = (value: JsonValue, monotonicMs: number): void =>
-      reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs }]);
+      void reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs }]);
     take(1, 3_600_000);
     take(2, 0);
     await clock.advance(10_000);

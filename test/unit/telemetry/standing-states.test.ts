@@ -129,7 +129,7 @@ describe('what stands at the platform', () => {
     const rulesFor = (sensor: string): KeyRules => ({ alarms: [{ above: 30 }], rename: names[sensor] ?? sensor });
     const rules = (): DeadbandRules => new DeadbandRules({ clock, rulesFor, report, standing });
     const take = (reportRules: DeadbandRules, ...all: [string, number][]): void =>
-      reportRules.take(
+      void reportRules.take(
         all.map(([sensor, value]) => ({
           sensor,
           key: 't',

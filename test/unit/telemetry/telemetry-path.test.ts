@@ -151,7 +151,7 @@ it('a change that waits for its interval keeps its time through a step of the cl
   const path = await open();
   path.configured(new Set(['tank']));
   const take = (value: number): void =>
-    path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+    void path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
   take(1);
   await pass(10);
   const takenMs = clock.wallMs();
@@ -343,3 +343,34 @@ it('the sum of a part of a window is the latest value as the platform gets it, a
 function entryOf(key: string, entryClass: TelemetryEntry['class']): TelemetryEntry {
   return { device: 'self', key, value: 1, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: entryClass };
 }
+
+it('takes a reading as kept once it is durable, at once where none is reported, and never where it was lost', async () => {
+  config = configOf({ ...TANK, keys: { raw: { deadband: 1 } } });
+  const path = await open();
+  path.configured(new Set(['tank']));
+  const take = (value: number) =>
+    path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+  const kept = take(1);
+  expect(kept).toBeInstanceOf(Promise);
+  expect(said).toEqual([]);
+  expect(take(1.5)).toBeUndefined();
+  await Promise.all([kept, path.outbox.flush()]);
+  expect(said).toEqual(['raw 1 regular']);
+  await path.drainAndClose(AbortSignal.abort());
+  await expect(take(9)).rejects.toThrow();
+});
+
+it('holds no alarm against a reading of unknown age, and tells no rule of it', async () => {
+  config = configOf({ ...TANK, keys: { raw: { alarms: [{ above: 1 }] } } });
+  const seen: unknown[] = [];
+  const path = await open({ observe: (_sensor, _key, value) => seen.push(value) });
+  path.configured(new Set(['tank']));
+  const at = { sensor: 'tank', key: 'raw', bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
+  void path.take([{ ...at, value: 5, isOld: true }]);
+  expect(path.status().alarms).toEqual([]);
+  expect(path.latest.get('tank', 'raw')).toBe(5);
+  expect(seen).toEqual([]);
+  void path.take([{ ...at, value: 5 }]);
+  expect(path.status().alarms).toHaveLength(1);
+  await path.drainAndClose(AbortSignal.abort());
+});

@@ -1,8 +1,9 @@
 /** Parts shared by sensors that give text, a line from a port or the output of a program: how it becomes keys and values. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../../config/fields/config-fault.ts';
-import { list, pattern, platformKey } from '../../../config/fields/fields.ts';
-import { doubled, type Finding, finding } from '../../../config/fields/findings.ts';
+import { list, pattern, platformKey, table, text } from '../../../config/fields/fields.ts';
+import { doubled, type Finding, finding, noEffect } from '../../../config/fields/findings.ts';
+import { parseJsonPath } from '../../../config/fields/json-path.ts';
 import type { ValueType } from '../../kind/definition.ts';
 
 export const lineFormatFields = {
@@ -15,6 +16,9 @@ export const lineFormatFields = {
   /** For `number`: the key. */
   key: platformKey().default('value'),
 };
+
+/** Keys, and where each is in the JSON. */
+export const jsonPaths = () => table(platformKey(), text(/^.{0,255}$/, 'a path'));
 
 /** Bytes of the letters. */
 export const textEncoding = () => z.enum(['utf8', 'latin1']).default('utf8');
@@ -60,4 +64,20 @@ function lineFormatFaults({ format, columns, pattern: expression }: LineFormat, 
 /** The names of a pattern's named groups. */
 function namedGroups(expression: string): readonly string[] {
   return [...expression.matchAll(NAMED_GROUP)].flatMap(([, name]) => name ?? []);
+}
+
+/** Finds paths that are none, and those of a format that has none. */
+export function jsonPathFaults(
+  {
+    paths = {},
+    format,
+  }: Pick<LineFormat, 'format'> & { readonly paths?: Readonly<Record<string, string>> | undefined },
+  path: ConfigPath,
+): Finding[] {
+  if (format !== 'json' && Object.keys(paths).length > 0) return [noEffect(path, 'paths', 'format: json')];
+  return Object.entries(paths).flatMap(([key, place]) =>
+    parseJsonPath(place) === undefined
+      ? [finding([...path, 'paths', key], 'no path:', 'names and places such as emeters[0].power or ["a.b"].c')]
+      : [],
+  );
 }

@@ -32,7 +32,7 @@ async function rulesBench(rules: KeyRules) {
     },
   });
   const answer = (values: Readonly<Record<string, JsonValue>>): void =>
-    deadband.take(
+    void deadband.take(
       Object.entries(values).map(([key, value]) => ({
         sensor: 'meter',
         key,
@@ -42,7 +42,9 @@ async function rulesBench(rules: KeyRules) {
       })),
     );
   const read = (value: number): void =>
-    deadband.take([{ sensor: 'meter', key: 'power', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+    void deadband.take([
+      { sensor: 'meter', key: 'power', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() },
+    ]);
   return {
     clock,
     read,

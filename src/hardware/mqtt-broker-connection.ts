@@ -1,0 +1,361 @@
+/**
+ * The connection to one broker, made again with backoff for as long as it has users. mqtt.js speaks the protocol; two things are done here.
+ *
+ * Acknowledgement: mqtt.js acknowledges a message as its handler ends, and hands out no other meanwhile. So each message of QoS 1 is given to it as
+ * one of QoS 0 (`packetreceive` comes before it looks), and its PUBACK is written here, once the message is kept (kept-messages.ts). Where too
+ * much waits, the handler stays open, and nothing more is read.
+ *
+ * Session: the broker keeps messages by the client id. Those that come before their sensor has opened wait for it.
+ */
+import { connect as connectTcp } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { type IPublishPacket, MqttClient } from 'mqtt';
+import { messageOf, retryable } from '../errors/agent-error.ts';
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
+import { readUserFile } from '../host/whole-file.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
+import { matchesFilter } from '../values/mqtt-topics.ts';
+import { answerWithin } from './deadline.ts';
+import { KEPT_BOUNDS, type KeptMessages } from './kept-messages.ts';
+import { mqttOutage, mqttRefusal } from './mqtt-faults.ts';
+import type { MqttBrokerSettings, MqttConnection, MqttListener, MqttMessage, MqttPublication } from './mqtt-port.ts';
+
+const RECONNECT = { firstMs: 1_000, maxMs: 60_000 };
+/** A connection that lasted so long was a good one: brokers hang up at once on a client whose id another has. */
+const GOOD_AFTER_MS = 10_000;
+const CONNECT_WITHIN_MS = 10_000;
+/** Sensors that open together are subscribed to before the first message comes. */
+const FIRST_CONNECT_AFTER_MS = 500;
+/** A sensor that fails is opened again within a minute; until then messages for it wait. */
+const RELEASE_AFTER_MS = 120_000;
+/** Bytes beyond the longest packet that may lie in the buffers of a socket. */
+const BUFFERED_BYTES = 256 * 1024;
+/** How long the broker keeps the session of a gateway that does not come back, s. */
+const SESSION_EXPIRES_S = 30 * 86_400;
+/** A broker that does not take leave is left. */
+const CLOSE_WITHIN_MS = 1_000;
+const MAX_PEM_BYTES = 256 * 1024;
+
+interface Subscription {
+  readonly filter: string;
+  readonly listeners: Set<MqttListener>;
+  /** Last message of each topic, where somebody wants it remembered. */
+  readonly remembered: Map<string, MqttMessage>;
+  isRemembering: boolean;
+  isAsked: boolean;
+  refusal: string | undefined;
+  cancelRelease: () => void;
+}
+
+/** A message that nobody has taken yet. */
+interface Unclaimed {
+  readonly message: MqttMessage;
+  readonly claim: (kept: void | Promise<void>) => void;
+}
+
+export interface BrokerConnectionDeps {
+  readonly settings: MqttBrokerSettings;
+  readonly clock: Clock;
+  /** Messages of this broker, also of earlier connections. */
+  readonly kept: KeptMessages;
+}
+
+export class BrokerConnection {
+  readonly #settings: MqttBrokerSettings;
+  readonly #clock: Clock;
+  readonly #host: string;
+  readonly #closing = new AbortController();
+  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #kept: KeptMessages;
+  readonly #unclaimed = new Set<Unclaimed>();
+  readonly #startedAtMs: number;
+  #outage: string | undefined;
+  #client: MqttClient | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isFirst = true;
+
+  private constructor({ settings, clock, kept }: BrokerConnectionDeps) {
+    this.#kept = kept;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#host = new URL(settings.url).host;
+    this.#outage = `${this.#host} is not connected yet`;
+    this.#startedAtMs = clock.monotonicMs();
+  }
+
+  static start(deps: BrokerConnectionDeps): BrokerConnection {
+    const connection = new BrokerConnection(deps);
+    connection.#running = connection.#run(connection.#closing.signal);
+    return connection;
+  }
+
+  /** @param onClose told once when the share is given back. */
+  share(onClose: () => Promise<void>): MqttConnection {
+    const outage = (): string | undefined => this.#outage;
+    return {
+      get outage() {
+        return outage();
+      },
+      refusal: (filter) => this.#subscriptions.get(filter)?.refusal,
+      subscribe: (filter, listener, { remember } = { remember: false }) => this.#subscribe(filter, listener, remember),
+      publish: (publication, signal) => this.#publish(publication, signal),
+      close: onClose,
+    };
+  }
+
+  /** Ends the connection, and keeps the session. Idempotent. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const { cancelRelease } of this.#subscriptions.values()) cancelRelease();
+    await this.#running;
+    this.#dropUnclaimed();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const backoff = new Backoff(RECONNECT, this.#clock);
+    await this.#clock.sleep(FIRST_CONNECT_AFTER_MS, signal);
+    while (!signal.aborted) {
+      const beganAtMs = this.#clock.monotonicMs();
+      await this.#connectOnce(signal);
+      if (this.#clock.monotonicMs() - beganAtMs > GOOD_AFTER_MS) backoff.reset();
+      await this.#clock.sleep(backoff.nextMs(), signal);
+    }
+  }
+
+  /** Resolves when the connection has ended, or could not be made. Never rejects. */
+  async #connectOnce(signal: AbortSignal): Promise<void> {
+    let client: MqttClient;
+    try {
+      client = await this.#newClient();
+    } catch (error) {
+      this.#outage = messageOf(error);
+      return;
+    }
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    let cancelStop = (): void => {};
+    const stop = (): void => {
+      cancelStop = this.#clock.after(CLOSE_WITHIN_MS, end);
+      client.end(false, () => end());
+    };
+    client.on('connect', () => {
+      this.#client = client;
+      this.#outage = undefined;
+      for (const subscription of this.#subscriptions.values()) this.#ask(subscription, client);
+      this.#isFirst = false;
+    });
+    client.on('error', (error) => {
+      this.#outage = mqttOutage(this.#host, error);
+      client.stream.destroy();
+    });
+    client.on('disconnect', (packet) => {
+      this.#outage = mqttOutage(this.#host, { code: packet.reasonCode });
+    });
+    client.on('close', () => {
+      this.#client = undefined;
+      this.#outage ??= `${this.#host} hung up`;
+      for (const subscription of this.#subscriptions.values()) subscription.isAsked = false;
+      end();
+    });
+    // Each publication that waits for its answer has one.
+    client.setMaxListeners(0);
+    this.#takeMessages(client);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    await ended;
+    signal.removeEventListener('abort', stop);
+    cancelStop();
+    this.#client = undefined;
+    this.#dropUnclaimed();
+    // Ends what is left of it.
+    client.stream.destroy();
+  }
+
+  async #newClient(): Promise<MqttClient> {
+    const { user, password, version, clientId, keepAliveMs, maxPacketBytes } = this.#settings;
+    const openStream = await this.#streamOpener();
+    const isSession = clientId !== undefined;
+    return new MqttClient(openStream, {
+      clientId: clientId ?? `turnstone-${Math.trunc(this.#clock.jitter() * 2 ** 48).toString(16)}`,
+      clean: !isSession,
+      protocolVersion: version === '5' ? 5 : 4,
+      ...(user !== undefined && { username: user }),
+      ...(password !== undefined && { password }),
+      keepalive: Math.ceil(keepAliveMs / 1_000),
+      connectTimeout: CONNECT_WITHIN_MS,
+      reconnectPeriod: 0,
+      resubscribe: false,
+      ...(version === '5' && {
+        properties: {
+          sessionExpiryInterval: isSession ? SESSION_EXPIRES_S : 0,
+          receiveMaximum: KEPT_BOUNDS.maxCount,
+          maximumPacketSize: maxPacketBytes,
+        },
+      }),
+    });
+  }
+
+  async #streamOpener(): Promise<() => Duplex> {
+    const { url, caFile, clientCertificateFile, clientKeyFile, serverName } = this.#settings;
+    const { protocol, hostname, port } = new URL(url);
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    if (protocol === 'mqtt:') return () => connectTcp({ host, port: Number(port || 1883) });
+    const [ca, cert, key] = await Promise.all([caFile, clientCertificateFile, clientKeyFile].map(readPem));
+    return () =>
+      connectTls({
+        host,
+        port: Number(port || 8883),
+        ca,
+        cert,
+        key,
+        ...(serverName !== undefined && { servername: serverName }),
+      });
+  }
+
+  #takeMessages(client: MqttClient): void {
+    const ids = new WeakMap<object, number>();
+    let unparsedBytes = 0;
+    const { maxPacketBytes } = this.#settings;
+    client.stream.on('data', (bytes: Uint8Array) => {
+      unparsedBytes += bytes.length;
+      if (unparsedBytes <= maxPacketBytes + BUFFERED_BYTES) return;
+      this.#outage = `${this.#host} sends a packet of more than maxPacket, ${maxPacketBytes} bytes`;
+      client.stream.destroy();
+    });
+    client.on('packetreceive', (packet) => {
+      unparsedBytes = 0;
+      if (packet.cmd !== 'publish' || packet.qos !== 1 || packet.messageId === undefined) return;
+      ids.set(packet, packet.messageId);
+      packet.qos = 0;
+    });
+    client.handleMessage = (packet, callback) => {
+      this.#take(packet, ids.get(packet), client);
+      this.#kept.whenRoom(() => callback());
+    };
+  }
+
+  #take({ topic, payload, retain }: IPublishPacket, messageId: number | undefined, client: MqttClient): void {
+    const bytes = Buffer.from(payload);
+    const acknowledge = (): void => {
+      if (messageId !== undefined && this.#client === client)
+        client.stream.write(Buffer.of(0x40, 2, messageId >> 8, messageId & 0xff));
+    };
+    // Its acknowledgement would be that of all before it to the broker: another connection is given it again.
+    const fail = (error: unknown): void => {
+      if (messageId === undefined || this.#client !== client) return;
+      this.#outage = `a message could not be kept: ${messageOf(error)}`;
+      client.stream.destroy();
+    };
+    const message = { topic, payload: bytes, isRetained: retain };
+    const kept = this.#deliver(message);
+    this.#kept.take({ bytes: bytes.length + topic.length, acknowledge, fail }, kept);
+  }
+
+  /** Returns what is to be waited for; undefined when all have kept it. */
+  #deliver(message: MqttMessage): Promise<unknown> | undefined {
+    const wanted = [...this.#subscriptions.values()].filter(({ filter }) => matchesFilter(filter, message.topic));
+    for (const { isRemembering, remembered } of wanted) if (isRemembering) remembered.set(message.topic, message);
+    const listeners = wanted.flatMap((subscription) => [...subscription.listeners]);
+    if (listeners.length === 0) return this.#hold(message, wanted.length > 0);
+    const waits = listeners.flatMap((listener) => told(listener, message) ?? []);
+    return waits.length === 0 ? undefined : Promise.all(waits);
+  }
+
+  #hold(message: MqttMessage, isKnown: boolean): Promise<unknown> | undefined {
+    if (!isKnown && this.#clock.monotonicMs() - this.#startedAtMs > RELEASE_AFTER_MS) return undefined;
+    return new Promise<void>((resolve, reject) => {
+      const cancel = this.#clock.after(RELEASE_AFTER_MS, () => unclaimed.claim(undefined));
+      const unclaimed: Unclaimed = {
+        message,
+        claim: (kept) => {
+          cancel();
+          this.#unclaimed.delete(unclaimed);
+          Promise.resolve(kept).then(resolve, reject);
+        },
+      };
+      this.#unclaimed.add(unclaimed);
+    });
+  }
+
+  /** Gives up messages that nobody has taken: they come again with the next connection. */
+  #dropUnclaimed(): void {
+    const ended = retryable('hardware/mqtt-no-answer', `the connection to ${this.#host} has ended`);
+    for (const { claim } of [...this.#unclaimed]) claim(Promise.reject(ended));
+  }
+
+  #subscribe(filter: string, listener: MqttListener, remember: boolean): () => void {
+    const subscription = getOrInsert(this.#subscriptions, filter, () => ({
+      filter,
+      listeners: new Set<MqttListener>(),
+      remembered: new Map<string, MqttMessage>(),
+      isRemembering: false,
+      isAsked: false,
+      refusal: undefined,
+      cancelRelease: () => {},
+    }));
+    subscription.isRemembering ||= remember;
+    subscription.cancelRelease();
+    subscription.listeners.add(listener);
+    if (remember) for (const message of subscription.remembered.values()) void told(listener, message);
+    for (const { message, claim } of [...this.#unclaimed])
+      if (matchesFilter(filter, message.topic)) claim(told(listener, message));
+    if (this.#client !== undefined) this.#ask(subscription, this.#client);
+    return () => {
+      subscription.listeners.delete(listener);
+      if (subscription.listeners.size > 0 || this.#closing.signal.aborted) return;
+      subscription.cancelRelease = this.#clock.after(RELEASE_AFTER_MS, () => {
+        this.#subscriptions.delete(filter);
+        this.#client?.unsubscribe(filter);
+      });
+    };
+  }
+
+  #ask(subscription: Subscription, client: MqttClient): void {
+    if (subscription.isAsked) return;
+    subscription.isAsked = true;
+    // Retained messages are told once in a run: on each connection they would be taken for news.
+    const rh = this.#isFirst || subscription.refusal !== undefined ? 0 : 1;
+    client.subscribe(subscription.filter, { qos: 1, ...(this.#settings.version === '5' && { rh }) }, (error) => {
+      subscription.refusal =
+        error === null || this.#client !== client ? undefined : mqttRefusal(this.#host, subscription.filter, error);
+    });
+  }
+
+  async #publish({ topic, payload, retain }: MqttPublication, signal: AbortSignal): Promise<void> {
+    const client = this.#client;
+    if (client === undefined)
+      throw retryable('hardware/mqtt-no-answer', this.#outage ?? `${this.#host} is not connected`);
+    const message = typeof payload === 'string' ? payload : Buffer.from(payload);
+    await answerWithin<void>(
+      (resolve, reject) => {
+        const lost = (): void =>
+          reject(retryable('hardware/mqtt-no-answer', `${this.#host} hung up before it acknowledged a message`));
+        client.once('close', lost);
+        client.publish(topic, message, { qos: 1, retain }, (error) => {
+          client.off('close', lost);
+          if (error === null || error === undefined) resolve();
+          else reject(retryable('hardware/mqtt-no-answer', mqttOutage(this.#host, error), error));
+        });
+      },
+      `waiting for ${this.#host}`,
+      signal,
+    );
+  }
+}
+
+/** The listener's promise; a fault of its own is one of the message. */
+function told(listener: MqttListener, message: MqttMessage): void | Promise<void> {
+  try {
+    return listener(message);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+async function readPem(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const pem = await readUserFile(path, MAX_PEM_BYTES);
+  if (pem === undefined) throw retryable('hardware/mqtt-no-file', `${path} is not there`);
+  return pem.toString('utf8');
+}
