@@ -129,7 +129,7 @@ describe('a recipe', { timeout: 120_000 }, () => {
 
   it.skipIf(!existsSync('/usr/bin/python3'))('reads a barcode reader: the program of the page', async () => {
     const page = await readFile(join(import.meta.dirname, '../../docs/drivers.md'), 'utf8');
-    const program = /```python\n([^]*?)```/.exec(page)?.[1] ?? '';
+    const program = /```python\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
     const [file, events] = ['py', 'events'].map((end) => join('/tmp', `turnstone-scanner-${process.pid}.${end}`));
     const pressed = [3, 18, 28].flatMap((key) => [1, 0].map((value) => ({ key, value })));
     const record = Buffer.concat(
