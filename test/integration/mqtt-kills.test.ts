@@ -12,7 +12,7 @@ import { AgentProcess } from '../support/agent-process.ts';
 import { Mosquitto, missingMosquitto } from '../support/mosquitto.ts';
 import { mulberry32 } from '../support/random-bytes.ts';
 
-const KILLS = Number(process.env.TURNSTONE_KILLS ?? 20);
+const KILLS = Number(process.env.TURNSTONE_KILLS ?? 50);
 const SEED = Number(process.env.TURNSTONE_SEED ?? 20_261_129);
 const LONGEST_LIFE_MS = 2_500;
 /** One death in so many is the broker's. */
