@@ -86,9 +86,9 @@ const listener = (running: string, once: string, says: string): OtherWay => ({
 });
 const broker = (root: string, rest: string, says: string): OtherWay => ({
   way: 'kinds',
-  says,
+  says: `${says} (brokers: [{ name: house, url: mqtt://localhost }])`,
   kinds: [
-    { kind: 'mqtt', members: `topic: ${root}/${rest}, format: json` },
+    { kind: 'mqtt', members: `broker: house, topic: ${root}/${rest}` },
     {
       kind: 'command',
       members: `program: /usr/bin/mosquitto_sub, arguments: [-C, '1', -W, '25', -t, ${root}/${rest}], period: 30s, deadline: 28s, format: json`,

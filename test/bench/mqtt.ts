@@ -1,14 +1,17 @@
 /**
- * Twenty topics at 1 Hz, and a commit that takes 5 s: how far the readings fall behind what is published. `npm run bench:mqtt`; needs Debian's
- * mosquitto.
+ * Twenty topics at 1 Hz, and a commit that takes 5 s: how far the readings fall behind what is published. `npm run bench:mqtt [-- --json]`; needs
+ * Debian's mosquitto.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { LinuxMqtt } from '../../src/hardware/linux-mqtt.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { Mosquitto } from '../support/mosquitto.ts';
 
 const [TOPICS, SECONDS, COMMIT_MS] = [20, 30, 5_000];
 const { signal } = new AbortController();
+const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+const rows: { version: string; published: number; heard: number; latestMs: number }[] = [];
 
 const broker = await Mosquitto.open();
 await broker.start();
@@ -36,11 +39,11 @@ try {
       await pause(1_000);
     }
     const last = lags.toSorted((one, other) => other - one)[0] ?? Number.NaN;
-    console.log(
-      `MQTT ${version}: ${lags.length} of ${published} messages heard; the latest fell behind by ${Math.round(last)} ms`,
-    );
+    rows.push({ version, published, heard: lags.length, latestMs: Math.round(last) });
     await Promise.all([listening.close(), publishing.close()]);
   }
 } finally {
   await broker.remove();
 }
+if (flags.json) console.log(JSON.stringify(rows));
+else console.table(rows);

@@ -1,11 +1,14 @@
 /**
  * 200 sensors at 1 Hz on the simulated board, which is a process of its own: missed periods, CPU of this process, and memory.
  *
- *   npm run bench:sensors [-- --json] [-- --for 600] [-- --sensors 200]
+ *   npm run bench:sensors [-- --json] [-- --for 600] [-- --sensors 200] [-- --more]
  *
  * The mix is that of a large gateway: of 20, six are meters by their models, four over TCP and two over ptys, of which four keys are read; four are
  * derived of such; the rest are contacts, small thermometers, BME280s, converters, one-wire, and single registers. What is measured is the sampler with
  * real drivers over the board's ports; a read that was due and did not come is missed, whether the sampler counted it or not.
+ *
+ * With `--more` the same mix is measured once more with 20 topics of Debian's mosquitto at 1 Hz, ten channels of kernel chips and two programs that
+ * print a line each second; `cpuOverMix` is the time of the processor over that without them.
  */
 
 import { spawn } from 'node:child_process';
@@ -19,22 +22,27 @@ import { runInNewContext } from 'node:vm';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
 import { loadConfig } from '../../src/config/read-config.ts';
 import { boardPorts } from '../../src/hardware/board-client.ts';
+import { LinuxMqtt } from '../../src/hardware/linux-mqtt.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { loadTwins } from '../../src/kinds/twins.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import { MeasuredValues } from '../../src/sensors/measured-values.ts';
+import { brokersOf } from '../../src/sensors/mqtt/brokers.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
+import { Mosquitto } from '../support/mosquitto.ts';
 import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
 const PERIOD_MS = 1_000;
 const SETTLE_S = 5;
+const TOPICS = 20;
 const { values: flags } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     for: { type: 'string', default: '60' },
     sensors: { type: 'string', default: '200' },
+    more: { type: 'boolean', default: false },
   },
 });
 const seconds = Number.parseFloat(flags.for);
@@ -94,64 +102,117 @@ function sensorNumber(at: number): object {
   return { name: `s${at}`, period: '1s', prefix, ...kinds[slot] };
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'turnstone-sensors-'));
-const platform = { url: 'https://iot.example.org', accessToken: 'bench' };
-const file = join(folder, 'turnstone.yaml');
-const written = { version: 1, platform, sensors: Array.from({ length: count }, (_, at) => sensorNumber(at)) };
-await writeFile(file, JSON.stringify(written), { mode: 0o600 });
-const config = await loadConfig(file, { environment: {} });
-const { sensors } = config;
-const fitted = boardForConfig(config, await loadTwins());
-const withPtys = { ...fitted, serial: fitted.serial?.map((port) => ({ ...port, pty: true })) };
-await writeFile(join(folder, 'board.json'), JSON.stringify(withPtys));
-const socket = join(folder, 'board.sock');
-const board = spawn(
-  process.execPath,
-  [
-    resolve(import.meta.dirname, '../../src/main.ts'),
-    'board',
-    '--socket',
-    socket,
-    '--config',
-    join(folder, 'board.json'),
-  ],
-  { stdio: ['ignore', 'pipe', 'inherit'] },
-);
-await once(board.stdout, 'data');
-const ports = boardPorts({ clock: systemClock, socketPath: socket });
-let samples = 0;
-const reads = new Map<string, number>();
-const values = new MeasuredValues(() => sensors);
-const deps = {
-  ...OF_THIS_MACHINE,
-  values,
-  ports,
-  clock: systemClock,
-  files: systemFiles,
-  log: silentLog,
-  stateFolder: folder,
-};
-const sampler = new Sampler(
-  {
+/** Twenty topics, ten channels, two programs. */
+function moreSensors(): readonly object[] {
+  const channels = Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`voltage${at}`, `volts${at}`]));
+  const line = 'while sleep 1; do echo "{\\"load\\": 1}"; done';
+  return [
+    ...Array.from({ length: TOPICS }, (_, at) => ({
+      name: `m${at}`,
+      kind: 'mqtt',
+      broker: 'house',
+      topic: `bench/${at}`,
+      period: '10s',
+      prefix: `m${at}.`,
+      paths: { temperature: 'temperature', humidity: 'humidity' },
+    })),
+    ...['1-0048', '1-0049'].map((at, number) => ({
+      name: `k${number}`,
+      kind: 'iio',
+      chip: 'ads1015',
+      at,
+      period: '1s',
+      prefix: `k${number}.`,
+      channels,
+    })),
+    ...[1, 2].map((number) => ({
+      name: `p${number}`,
+      kind: 'process',
+      program: '/bin/sh',
+      arguments: ['-c', line, `bench-${number}`],
+      period: '10s',
+      prefix: `p${number}.`,
+    })),
+  ];
+}
+
+const first = await bench([]);
+if (flags.more) {
+  const broker = await Mosquitto.open();
+  await broker.start();
+  const publisher = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'mqtt-publisher.ts'), broker.url, String(TOPICS)],
+    { stdio: 'inherit' },
+  );
+  try {
+    const { cpuPercent, ...more } = await bench(moreSensors(), broker.url);
+    report({ ...more, cpuPercent, cpuOverMix: rounded(cpuPercent / first.cpuPercent, 2) });
+  } finally {
+    publisher.kill();
+    await broker.remove();
+  }
+} else {
+  report(first);
+}
+
+async function bench(more: readonly object[], broker?: string): Promise<Figures> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-sensors-'));
+  const file = join(folder, 'turnstone.yaml');
+  const written = {
+    version: 1,
+    platform: { url: 'https://iot.example.org', accessToken: 'bench' },
+    ...(broker === undefined ? {} : { brokers: [{ name: 'house', url: broker }] }),
+    sensors: [...Array.from({ length: count }, (_, at) => sensorNumber(at)), ...more],
+  };
+  await writeFile(file, JSON.stringify(written), { mode: 0o600 });
+  const config = await loadConfig(file, { environment: {} });
+  const { sensors } = config;
+  const fitted = boardForConfig(config, await loadTwins());
+  const withPtys = { ...fitted, serial: fitted.serial?.map((port) => ({ ...port, pty: true })) };
+  await writeFile(join(folder, 'board.json'), JSON.stringify(withPtys));
+  const socket = join(folder, 'board.sock');
+  const main = resolve(import.meta.dirname, '../../src/main.ts');
+  const board = spawn(process.execPath, [main, 'board', '--socket', socket, '--config', join(folder, 'board.json')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(board.stdout, 'data');
+  const simulated = boardPorts({ clock: systemClock, socketPath: socket });
+  const mqtt = new LinuxMqtt({ clock: systemClock });
+  const ports = broker === undefined ? simulated : { ...simulated, mqtt };
+  const values = new MeasuredValues(() => sensors);
+  const deps = {
+    ...OF_THIS_MACHINE,
+    values,
+    ports,
     clock: systemClock,
+    files: systemFiles,
     log: silentLog,
-    onSamples: (taken) => {
-      samples += taken.length;
-      values.recordSamples(taken);
+    stateFolder: folder,
+  };
+  const taken = new Map<string, number>();
+  const sampler = new Sampler(
+    {
+      clock: systemClock,
+      log: silentLog,
+      onSamples: (samples) => {
+        for (const { sensor } of samples) taken.set(sensor, (taken.get(sensor) ?? 0) + 1);
+        values.recordSamples(samples);
+      },
+      onStateChange: (state) => values.recordState(state),
     },
-    onStateChange: (state) => values.recordState(state),
-  },
-  sensors.map((sensor) => samplerEntry(sensor, deps)),
-);
-try {
-  sampler.start(new AbortController().signal);
-  await systemClock.sleep(SETTLE_S * 1_000, new AbortController().signal);
-  report(await measure());
-} finally {
-  await sampler.close();
-  await ports.close();
-  board.kill();
-  await rm(folder, { recursive: true, force: true });
+    sensors.map((sensor) => samplerEntry(sensor, { ...deps, brokerOf: brokersOf(config) })),
+  );
+  try {
+    sampler.start(new AbortController().signal);
+    await systemClock.sleep(SETTLE_S * 1_000, new AbortController().signal);
+    return await measure(sampler, taken);
+  } finally {
+    await sampler.close();
+    await Promise.all([simulated.close(), mqtt.close()]);
+    board.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 interface Figures {
@@ -163,11 +224,12 @@ interface Figures {
   readonly growthMb: number;
   readonly failing: number;
   readonly refused: number;
+  readonly cpuOverMix?: number;
 }
 
-async function measure(): Promise<Figures> {
-  for (const { name, reads: before } of sampler.states()) reads.set(name, before);
-  samples = 0;
+async function measure(sampler: Sampler, taken: Map<string, number>): Promise<Figures> {
+  const reads = new Map(sampler.states().map(({ name, reads: before }) => [name, before]));
+  taken.clear();
   const memoryBefore = await privateMb();
   const cpuBefore = process.cpuUsage();
   const startedMs = systemClock.monotonicMs();
@@ -175,13 +237,21 @@ async function measure(): Promise<Figures> {
   const elapsedMs = systemClock.monotonicMs() - startedMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   const states = sampler.states();
-  const done = states.reduce((sum, { name, reads: now }) => sum + now - (reads.get(name) ?? 0), 0);
-  const due = Math.floor(elapsedMs / PERIOD_MS) * count;
+  const asked = states.filter(({ name }) => !/^[mp]/.test(name));
+  const speaking = states.filter(({ name }) => /^[mp]/.test(name));
+  const readsDone = asked.reduce((sum, { name, reads: now }) => sum + now - (reads.get(name) ?? 0), 0);
+  // A message of a topic has two values, a line one.
+  const heard = speaking.reduce((sum, { name }) => sum + (taken.get(name) ?? 0) / (name.startsWith('m') ? 2 : 1), 0);
+  const perSensor = Math.floor(elapsedMs / PERIOD_MS);
+  // What speaks by itself has a second of its own: one message may lie on either side of the end.
+  const due = perSensor * asked.length + (perSensor - 1) * speaking.length;
+  const missed =
+    Math.max(0, perSensor * asked.length - readsDone) + Math.max(0, (perSensor - 1) * speaking.length - heard);
   return {
-    sensors: count,
+    sensors: states.length,
     seconds: Math.round(elapsedMs / 1_000),
-    samples,
-    missedPercent: rounded(Math.max(0, (100 * (due - done)) / due), 2),
+    samples: [...taken.values()].reduce((sum, each) => sum + each, 0),
+    missedPercent: rounded((100 * missed) / due, 2),
     cpuPercent: rounded((user + system) / 10 / elapsedMs, 1),
     growthMb: rounded((await privateMb()) - memoryBefore, 1),
     failing: states.filter(({ state }) => state !== 'working').length,

@@ -60,6 +60,7 @@ export const CHECKS = {
   clock: 'die Uhr ist synchronisiert',
   'disk-space': 'der Datenträger hat Platz',
   'disk-health': 'der Datenträger ist gesund',
+  'kernel-drivers': 'der Kernel hat die Treiber der Bausteine, die gebraucht werden',
   'storage-life': 'der Flash-Speicher hat noch Lebensdauer',
   wear: 'es wird nicht zu viel geschrieben',
   memory: 'es ist Arbeitsspeicher frei',

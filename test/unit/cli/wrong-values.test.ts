@@ -19,6 +19,7 @@ const WRONG: Readonly<Record<string, string>> = {
   '<where>': 'everywhere',
   '<kind>': 'gossip',
   '<way>': 'by-mail',
+  '<language>': 'cobol',
   '<event>': 'party',
   '<rates>': 'fast',
   '<parities>': 'some',
