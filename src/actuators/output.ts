@@ -249,8 +249,10 @@ export class Output {
     try {
       await this.#deps.move({ value: command.value, by: command.by }, signal);
     } catch (error) {
-      // It may still move: the command stands until it is known that it has not.
-      if (hasCode(error, 'actuators/outcome-unknown')) void this.#endUnmoved(mine);
+      // It may still move: the command stands until it is known that it has not. Where it is written again and again it stands on.
+      if (hasCode(error, 'actuators/outcome-unknown')) {
+        if (this.settings.repeatEveryMs === undefined) void this.#endUnmoved(mine);
+      }
       // Off stays wanted, and is tried again.
       else if (isActive(command.value)) this.#failed(mine, attempt.without);
       throw error;

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import type { RuleWords } from '../../../src/actuators/priority-slots.ts';
+import { refusal, retryable } from '../../../src/errors/agent-error.ts';
 import { ActuatorBench, SlowActuator } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 
@@ -122,6 +123,53 @@ describe('what is in force', () => {
     bench.fake('out').beforeWrite = () => {};
     await bench.clock.advance(EVERY_MS);
     expect([told(), state()]).toMatchObject([[40, 40], { value: 40, fault: undefined }]);
+  });
+
+  it.each([true, false])(
+    'stands after a command that was refused, and is written again (readable: %s)',
+    async (readable) => {
+      const fake = readable ? bench.fake('out') : bench.deaf('out');
+      await bench.open(setPoint());
+      await setFor(40);
+      fake.beforeWrite = (value) => {
+        if (value === 50) throw refusal('hardware/modbus-exception', 'illegal data value');
+      };
+      expect(await bench.set('out', 50)).toBe('hardware/modbus-exception');
+      await bench.clock.advance(0);
+      expect(state().value).toBe(40);
+      const before = told().length;
+      await bench.clock.advance(3 * EVERY_MS);
+      expect(told().slice(before)).toEqual([40, 40, 40]);
+    },
+  );
+
+  it('is a rule’s again after a command that was refused', async () => {
+    bench.rules = new Map([['out', [{ name: 'sun', protect: false, set: 30, version: '1' }]]]);
+    await bench.open(setPoint());
+    void bench.control.find('out')?.take({ kind: 'read', rule: 'sun', holds: true });
+    await bench.clock.advance(0);
+    bench.fake('out').beforeWrite = (value) => {
+      if (value === 50) throw refusal('hardware/modbus-exception', 'illegal data value');
+    };
+    expect(await bench.set('out', 50)).toBe('hardware/modbus-exception');
+    await bench.clock.advance(2 * EVERY_MS);
+    expect(told()).toEqual([30, 30, 30]);
+  });
+
+  it('is a command without an answer, once it is known that the hardware does not show it', async () => {
+    await bench.open(setPoint());
+    await setFor(40);
+    const fake = bench.fake('out');
+    fake.beforeWrite = () => {
+      throw retryable('hardware/outcome-unknown', 'no answer');
+    };
+    expect(await bench.set('out', 50)).toBe('actuators/outcome-unknown');
+    fake.beforeWrite = () => {};
+    fake.shown = 0;
+    await bench.clock.advance(25_000);
+    expect([told(), state().value, why()]).toEqual([[40], 0, expect.stringMatching(/^50, because the operator/)]);
+    await bench.clock.advance(EVERY_MS);
+    expect([told(), state().value]).toEqual([[40, 50], 50]);
   });
 
   it('is off without an alarm and without a hurry when the hardware is away', async () => {
