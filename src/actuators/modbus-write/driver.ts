@@ -1,5 +1,6 @@
 /** A setpoint, a mode or a coil in a Modbus unit: written in one request or in a row of them, read back from the same place. */
 import { nearestModbus, registersOf, valueOfModbus } from '../../config/fields/modbus-types.ts';
+import { withMeantAddress } from '../../config/fields/registers.ts';
 import { stateRegister, VALUE, type WrittenRegister, writtenRegisters } from '../../config/fields/written-registers.ts';
 import { AgentError } from '../../errors/agent-error.ts';
 import type { ModbusLink, ModbusRequests, WriteFunction } from '../../hardware/modbus-port.ts';
@@ -16,6 +17,13 @@ export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDr
     const { write, read } = access(config, link);
     return { write, readLate: read, ...(config.readBack !== false && { read }), close: () => link.close() };
   };
+}
+
+/** Names the address that is meant when the unit has none under a manual's number. */
+async function at<T>(address: number, request: Promise<T>): Promise<T> {
+  return await request.catch((error: unknown) => {
+    throw error instanceof AgentError ? withMeantAddress(error, { table: 'holding', address }) : error;
+  });
 }
 
 type RegisterAccess = Required<Pick<ActuatorDriver, 'write' | 'read'>>;
@@ -35,9 +43,9 @@ function bitAccess(
   const range = { table: 'holding', address, count: 1 } as const;
   return {
     write: (value, signal) =>
-      to(link, value, writeFunction).writeBit(unitId, { address, bit, on: value === true }, signal),
+      at(address, to(link, value, writeFunction).writeBit(unitId, { address, bit, on: value === true }, signal)),
     read: async (signal) => {
-      const [word = 0] = await link.ranked('movement').readRegisters(unitId, range, signal);
+      const [word = 0] = await at(address, link.ranked('movement').readRegisters(unitId, range, signal));
       return ((word >> bit) & 1) === 1;
     },
   };
@@ -68,7 +76,7 @@ function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAc
       wanted = { value, words: wordsOf(state, value) };
     },
     read: async (signal) => {
-      const words = await link.ranked('movement').readRegisters(unitId, range, signal);
+      const words = await at(range.address, link.ranked('movement').readRegisters(unitId, range, signal));
       // A float64 and its scale do not come back to the last bit: what was written is what was wanted.
       if (wanted?.words.every((word, at) => word === words[at])) return wanted.value;
       const raw = decodeModbus(words, layoutOf(state));
@@ -93,7 +101,8 @@ function rowWriter(config: ModbusWriteConfig, link: ModbusLink): WriteRow {
   if (inOneWrite === true)
     return async (value, wordsOf, signal) => {
       const words = registers.flatMap(wordsOf);
-      await to(link, value, 16).writeRegisters(unitId, registers[0]?.address ?? 0, words, signal);
+      const { address = 0 } = registers[0] ?? {};
+      await at(address, to(link, value, 16).writeRegisters(unitId, address, words, signal));
     };
   return async (value, wordsOf, signal) => {
     // Values that cannot be encoded are found before anything is written.
@@ -102,7 +111,7 @@ function rowWriter(config: ModbusWriteConfig, link: ModbusLink): WriteRow {
     for (const { address, words } of row) {
       try {
         signal.throwIfAborted();
-        await to(link, value, writeFunction).writeRegisters(unitId, address, words, signal);
+        await at(address, to(link, value, writeFunction).writeRegisters(unitId, address, words, signal));
       } catch (error) {
         throw written.length === 0 ? error : halfWritten(written, address, error);
       }
