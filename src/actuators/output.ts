@@ -212,6 +212,14 @@ export class Output {
     this.#wish.set(undefined);
   }
 
+  /** What the hardware has taken is gone: what is in force waits until it is there again. A pulse is over, and a text is not told twice. */
+  unplugged(): void {
+    if (this.#phase !== 'follows' || this.settings.valueType === 'string') return;
+    if (arbitrate(this.#slots)?.slot === 'pulse') return void this.take({ kind: 'pulseEnded' });
+    this.#wish.restore();
+    void this.#follow();
+  }
+
   /** Tries what waits once more; with a code, what waits for that alone. */
   retry(code?: string): void {
     if (this.#phase === 'follows') this.#wish.retry(code);

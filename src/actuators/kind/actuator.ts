@@ -18,6 +18,8 @@ export interface ActuatorDriver {
   readonly read?: (signal: AbortSignal) => Promise<ActuatorValue>;
   /** Reads what the hardware shows after a write without an answer; where absent, `read` does. */
   readonly readLate?: (signal: AbortSignal) => Promise<ActuatorValue>;
+  /** Calls back, until it is closed, when the hardware was unplugged: powered by its port, it comes back without what it has taken. */
+  readonly onUnplug?: (listener: (why: string) => void) => void;
   /** Leaves the hardware as it is. Idempotent. */
   close(): Promise<void>;
 }

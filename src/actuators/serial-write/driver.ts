@@ -1,5 +1,6 @@
 /** Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. */
 import { type AgentError, retryable } from '../../errors/agent-error.ts';
+import { isNetworkPort } from '../../hardware/network-serial.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { type LinearPattern, loadLinearPatterns } from '../../values/linear-pattern.ts';
 import { isActive } from '../kind/actuator.ts';
@@ -51,6 +52,7 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
       const { isProof } = await owed.heard(told, () => answered(line, answer, writeSignal));
       if (!isProof) throw noAnswer('the answer may be that of an earlier command');
     };
+    let stopWatching = (): void => {};
     return {
       write: async (value, writeSignal) => {
         const line = commandOf(config, value);
@@ -66,7 +68,17 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
         };
         await bus.run(tell, turn, writeSignal);
       },
-      close: () => bus.close(),
+      // A board behind the network has a supply of its own.
+      onUnplug: (listener) => {
+        if (!isNetworkPort(path))
+          stopWatching = bus.port.onPlug((plugged) => {
+            if (!plugged) listener(`${path} was unplugged`);
+          });
+      },
+      close: () => {
+        stopWatching();
+        return bus.close();
+      },
     };
   };
 }
