@@ -185,6 +185,17 @@ export class Output {
     this.update();
   }
 
+  /** Takes up what the hardware has had by an earlier process: where that is in force still, nothing is written at the start. */
+  resume(had: ActuatorValue | undefined): void {
+    const winner = arbitrate(this.#slots);
+    const { record } = this.slot;
+    const isNew =
+      winner === undefined || winner.slot === 'pulse' || (winner.slot === 'base' && winner.rule === undefined);
+    if (isNew || winner.value !== had || record.lastBegun !== undefined) return;
+    record.resume(had, writerOf(winner));
+    this.#wish.set(winner);
+  }
+
   /** The hardware was looked at, or does not answer: its times are counted from here on. */
   looked(): void {
     if (this.#phase === 'held') this.#phase = 'looked';

@@ -60,6 +60,8 @@ export interface ActuatorSettings {
   readonly deadlineMs: number;
   /** Time between two questions of what it shows; default: after movements alone. */
   readonly readEveryMs?: number;
+  /** Changes with anything of its configuration; for one that is asked every so often. */
+  readonly version?: string;
   /** Time after which what is in force is written again; default: never. */
   readonly repeatEveryMs?: number;
   /** True when setting a value twice is the same as once; false for programs and spoken commands. */

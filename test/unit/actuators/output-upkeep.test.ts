@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import type { RuleWords } from '../../../src/actuators/priority-slots.ts';
 import { refusal, retryable } from '../../../src/errors/agent-error.ts';
+import { watchOutputs } from '../../../src/timeline/watch-outputs.ts';
 import { ActuatorBench, SlowActuator } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 
@@ -314,5 +315,91 @@ describe('a change at the device', () => {
     fake.read = answers;
     await bench.clock.advance(EVERY_MS);
     expect(state()).toMatchObject({ value: 40, fault: undefined });
+  });
+});
+
+describe('a change at the device, and a restart', () => {
+  const asked = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings =>
+    relaySettings('out', { valueType: 'number', readEveryMs: EVERY_MS, version: '1', ...changes });
+  const words: string[] = [];
+
+  /** Starts again after a kill; what was written since. */
+  async function again(settings: ActuatorSettings, { isSameBoot = true } = {}): Promise<readonly unknown[]> {
+    const { clock } = bench;
+    await clock.advance(1_000);
+    const before = told().length;
+    const bootId = isSameBoot ? clock.bootId : 'another boot';
+    clock.reboot({ bootId, monotonicMs: isSameBoot ? clock.monotonicMs() + 2_000 : 10_000 });
+    await bench.open(settings);
+    words.length = 0;
+    watchOutputs(
+      bench.control,
+      (event) => void words.push(event.words),
+      () => ({ actuators: [] }),
+    );
+    await clock.advance(0);
+    return told().slice(before);
+  }
+
+  it.each(['seen before', 'made meanwhile'])('leaves what was %s, until the next new word', async (when) => {
+    await bench.open(asked());
+    await setFor(40);
+    bench.fake('out').shown = 20;
+    if (when === 'seen before') await bench.clock.advance(EVERY_MS);
+    expect(await again(asked())).toEqual([]);
+    expect(state()).toMatchObject({ value: 20, desired: 40, by: 'rpc', isChangedAtDevice: true, fault: undefined });
+    expect(why()).toMatch(/^40, because the operator .*; changed at the device: 20$/);
+    await bench.clock.advance(5 * EVERY_MS);
+    expect(await again(asked())).toEqual([]);
+    await setFor(40);
+    expect([told(), state().value]).toEqual([[40, 40], 40]);
+  });
+
+  it('leaves a coil that somebody has switched off, also where a rule that holds says on', async () => {
+    bench.fake('out').shown = false;
+    bench.rules = new Map([['out', [{ name: 'sun', protect: false, set: true, otherwise: false, version: '1' }]]]);
+    const settings = asked({ valueType: 'boolean' });
+    await bench.open(settings);
+    const read = async (holds: boolean): Promise<void> => {
+      await bench.control.find('out')?.take({ kind: 'read', rule: 'sun', holds });
+    };
+    await read(true);
+    bench.fake('out').shown = false;
+    expect(await again(settings)).toEqual([]);
+    await read(true);
+    expect([told(), bench.alarms]).toEqual([[true], []]);
+    await read(false);
+    await read(true);
+    expect(told()).toEqual([true, true]);
+  });
+
+  it('writes again by the next repetition, where there is one', async () => {
+    const settings = asked({ repeatEveryMs: EVERY_MS });
+    await bench.open(settings);
+    await setFor(40, 3_600_000);
+    bench.fake('out').shown = 20;
+    expect(await again(settings)).toEqual([]);
+    await bench.clock.advance(EVERY_MS);
+    expect([told(), state().value]).toEqual([[40, 40], 40]);
+  });
+
+  it.each([
+    { what: 'has a state for the start', changes: { safe: { start: 5 } }, said: false, isSameBoot: true, written: 5 },
+    { what: 'is configured otherwise', changes: { version: '2' }, said: true, isSameBoot: true, written: 40 },
+    { what: 'may have had no power', changes: {}, said: true, isSameBoot: false, written: 40 },
+  ])('is written over, and told, where the output $what', async ({ changes, said, isSameBoot, written }) => {
+    await bench.open(asked());
+    if (said) await setFor(40, 3_600_000);
+    bench.fake('out').shown = 20;
+    expect(await again(asked(changes), { isSameBoot })).toEqual([written]);
+    expect(words).toEqual([`out is ${written}: written at the start, in place of 20.`]);
+  });
+
+  it('is no change where the stop hook has set a state', async () => {
+    const settings = asked({ safe: { crash: 5 } });
+    await bench.open(settings);
+    await setFor(0);
+    bench.fake('out').shown = 5;
+    expect(await again(settings)).toEqual([0]);
   });
 });
