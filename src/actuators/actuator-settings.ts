@@ -45,7 +45,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   };
 }
 
-/** What one register has had says nothing of another. */
+/** Returns a text that changes with the configuration: a value that one register has had says nothing of another. */
 function versionOf(config: ActuatorConfig): string {
   return createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, VERSION_DIGITS);
 }

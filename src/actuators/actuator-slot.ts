@@ -26,7 +26,7 @@ export interface ActuatorSlotDeps {
   readonly onChange: () => void;
   /** When it is to be switched off may be another time than before; in the midst of a movement as well. */
   readonly onDue: () => void;
-  /** What the hardware has taken is gone: its state is not known. */
+  /** Called when the hardware was unplugged and has lost what it had taken. */
   readonly onUnplug?: () => void;
   /** Value that an earlier process has written, without an answer. */
   readonly unanswered?: ActuatorValue | undefined;
@@ -292,7 +292,7 @@ export class ActuatorSlot {
   }
 
   #unplugged(why: string): void {
-    // What it shows without having been told is its own affair.
+    // Hardware that was told nothing has lost nothing.
     if (this.record.lastBegun === undefined || this.#closing.signal.aborted) return;
     this.record.lose(why);
     this.#deps.onUnplug?.();

@@ -223,7 +223,7 @@ export class Output {
     this.#wish.set(undefined);
   }
 
-  /** What the hardware has taken is gone: what is in force waits until it is there again. A pulse is over, and a text is not told twice. */
+  /** Lets what is in force wait until the hardware, which has lost what it had taken, is there again. A pulse is over, and a text is not told twice. */
   unplugged(): void {
     if (this.#phase !== 'follows' || this.settings.valueType === 'string') return;
     if (arbitrate(this.#slots)?.slot === 'pulse') return void this.take({ kind: 'pulseEnded' });

@@ -104,20 +104,39 @@ function rowWriter(config: ModbusWriteConfig, link: ModbusLink): WriteRow {
       const { address = 0 } = registers[0] ?? {};
       await at(address, to(link, value, 16).writeRegisters(unitId, address, words, signal));
     };
+  /** Words by address, as the unit has taken them; what it refuses is as it was. */
+  const taken = new Map<number, string>();
+  let refused: number | undefined;
   return async (value, wordsOf, signal) => {
     // Values that cannot be encoded are found before anything is written.
     const row = registers.map((register) => ({ address: register.address, words: wordsOf(register) }));
+    const refusedBefore = refused;
+    refused = undefined;
     const written: number[] = [];
     for (const { address, words } of row) {
+      const before = taken.get(address);
+      taken.delete(address);
       try {
         signal.throwIfAborted();
         await at(address, to(link, value, writeFunction).writeRegisters(unitId, address, words, signal));
       } catch (error) {
-        throw written.length === 0 ? error : halfWritten(written, address, error);
+        const isRefused = isRefusal(error);
+        if (isRefused && before !== undefined) taken.set(address, before);
+        // Writing back what was there before a refusal may be refused as well.
+        if (!isRefused || address !== refusedBefore || before !== words.join()) {
+          if (isRefused) refused = address;
+          throw written.length === 0 ? error : halfWritten(written, address, error);
+        }
       }
+      taken.set(address, words.join());
       written.push(address);
     }
   };
+}
+
+/** True when the unit has understood, and changed nothing. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AgentError && error.code === 'hardware/modbus-exception' && error.recovery === 'drop';
 }
 
 /** Makes the fault of a command that has ended between two registers. A write without an answer stays one. */

@@ -82,6 +82,40 @@ describe('a Modbus actuator', () => {
     }
   });
 
+  it('has its old value again when a register that refuses another one refuses that too', async () => {
+    let refuses: unknown;
+    const written: unknown[] = [];
+    const strict: ModbusLink = Object.assign(Object.create(link), {
+      ranked: () => strict,
+      writeRegisters: async (_unit: number, address: number, words: readonly number[]) => {
+        if (address === refuses)
+          throw refusal('hardware/modbus-exception', 'the Modbus unit refused: illegal function');
+        written.push([address, ...words]);
+      },
+    });
+    const row = [
+      { ...ROW, address: 40 },
+      { ...ROW, address: 41 },
+    ];
+    const changes = { address: undefined, registers: row, readBack: false };
+    const driver = await open(config(changes), {
+      modbus: { open: async () => strict } as Partial<ModbusPort> as ModbusPort,
+    });
+    await driver.write(4, never);
+    refuses = 41;
+    await expect(driver.write(6, never)).rejects.toMatchObject({ code: 'actuators/half-written' });
+    await driver.write(4, never);
+    expect(written).toEqual([
+      [40, 4],
+      [41, 4],
+      [40, 6],
+      [40, 4],
+    ]);
+    // A later write is no writing back.
+    await expect(driver.write(4, never)).rejects.toMatchObject({ code: 'actuators/half-written' });
+    await expect(driver.write(6, never)).rejects.toMatchObject({ code: 'actuators/half-written' });
+  });
+
   it('goes before the readings on its line, and when it switches off before everything', async () => {
     for (const table of ['coil', 'holding'] as const) {
       const driver = await open(config({ table, type: 'bool' }), { modbus });
