@@ -204,6 +204,7 @@ export class ActuatorControl {
       clock,
       onChange: () => this.#changed(name),
       onDue: () => output.update(),
+      onUnplug: () => output.unplugged(),
       unanswered,
     });
     const output = new Output({

@@ -40,6 +40,12 @@ export class ActuatorMemory {
     if (unanswered !== this.outputs.get(name)?.unanswered) this.outputs.set(name, { unanswered });
   }
 
+  /** Value that the hardware has had by an earlier process of this boot; undefined for an output that is configured otherwise now. */
+  hadBy({ name, version }: ActuatorSettings): ActuatorValue | undefined {
+    const had = this.outputs.get(name)?.had;
+    return had?.version === version ? had?.value : undefined;
+  }
+
   /** Mark of an output that an earlier process left for this one to switch off. */
   leftMark({
     name,
@@ -94,6 +100,10 @@ export class ActuatorMemory {
         // Found on, or taken over from a pulse: there is nothing to hold back any more, and the next change tries again.
       }
     }
+    const { version } = record.settings;
+    const { had } = record;
+    if (version !== undefined && record.state.desired !== undefined && had !== this.outputs.get(name)?.had?.value)
+      this.outputs.set(name, { had: had === undefined ? undefined : { value: had, version } });
     const { history } = record;
     const before = this.historyOf(name);
     const isEmpty = history.changedAtMs === undefined && history.switchedOnAtMs.length === 0;

@@ -1,10 +1,13 @@
 /** From the configuration's words to what every actuator is, whatever its kind. */
+import { createHash } from 'node:crypto';
 import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
 import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './kind/actuator.ts';
 
 /** For one movement, where the kind does not say more. */
 const DEADLINE_MS = 5_000;
+/** Digits of a hash that tell configurations of one output apart. */
+const VERSION_DIGITS = 16;
 
 export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   const { name, limits, interlocks: neverWith, operatorUntil, device } = config;
@@ -34,12 +37,17 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
     },
     ...(kind.holds && valueType === 'number' && { holds: (value: number) => kind.holds?.(config, value) ?? true }),
     deadlineMs: kind.deadlineMs?.(config, DEADLINE_MS) ?? DEADLINE_MS,
-    ...(readEveryMs !== undefined && { readEveryMs }),
+    ...(readEveryMs !== undefined && { readEveryMs, version: versionOf(config) }),
     ...(repeatEveryMs !== undefined && { repeatEveryMs }),
     idempotent: kind.isIdempotent,
     ownSupply: kind.hasOwnSupply,
     writtenOnce: config.restore !== 'repeat' && !kind.isReadable(config),
   };
+}
+
+/** Returns a text that changes with the configuration: a value that one register has had says nothing of another. */
+function versionOf(config: ActuatorConfig): string {
+  return createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, VERSION_DIGITS);
 }
 
 /** Rounds safe states as the hardware does: what is read back is compared with them. */

@@ -26,6 +26,8 @@ export interface ActuatorSlotDeps {
   readonly onChange: () => void;
   /** When it is to be switched off may be another time than before; in the midst of a movement as well. */
   readonly onDue: () => void;
+  /** Called when the hardware was unplugged and has lost what it had taken. */
+  readonly onUnplug?: () => void;
   /** Value that an earlier process has written, without an answer. */
   readonly unanswered?: ActuatorValue | undefined;
 }
@@ -87,6 +89,7 @@ export class ActuatorSlot {
     });
     this.#writes = new HardwareWrites({ ...deps, late: this.#late, onLate: (taken) => this.#endedLate(taken) });
     if (this.#late.fault !== undefined) this.record.lose(this.#late.fault);
+    deps.driver.onUnplug?.((why) => this.#unplugged(why));
   }
 
   /** True while a movement has begun its turn and not ended it. */
@@ -286,6 +289,14 @@ export class ActuatorSlot {
     // A value that is as it should be has no fault, however it was told.
     record.learn(shown, shown === claim.value ? undefined : fault);
     return shown;
+  }
+
+  #unplugged(why: string): void {
+    // Hardware that was told nothing has lost nothing.
+    if (this.record.lastBegun === undefined || this.#closing.signal.aborted) return;
+    this.record.lose(why);
+    this.#deps.onUnplug?.();
+    this.#deps.onChange();
   }
 
   /** A write that nobody waited for has ended after all. */

@@ -47,13 +47,19 @@ export function reopeningDriver(
   let opening: Promise<ActuatorDriver> | undefined;
   let faults = 0;
   let closed = false;
+  let tellUnplugged = (_why: string): void => {};
+  const openOnce = async (signal: AbortSignal): Promise<ActuatorDriver> => {
+    const driver = await open(signal);
+    driver.onUnplug?.((why) => tellUnplugged(why));
+    return driver;
+  };
   const letGo = async (): Promise<void> => {
     const driver = await opening?.catch(() => undefined);
     opening = undefined;
     await driver?.close();
   };
   const use = async <T>(work: (driver: ActuatorDriver) => Promise<T>, signal: AbortSignal): Promise<T> => {
-    opening ??= open(signal).catch((error: unknown) => {
+    opening ??= openOnce(signal).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
@@ -78,6 +84,9 @@ export function reopeningDriver(
     ...(actuatorDefinition(config.kind).isReadable(config) && {
       read: (signal) => use((driver) => readFrom(driver.read, signal), signal),
     }),
+    onUnplug: (listener) => {
+      tellUnplugged = listener;
+    },
     readLate: (signal) => use((driver) => readFrom(driver.readLate ?? driver.read, signal), signal),
     close: async () => {
       if (closed) return;

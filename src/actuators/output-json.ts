@@ -11,6 +11,13 @@ export interface OutputState {
   readonly history: SwitchHistory;
   /** Value of the last write that had no answer, while it may still arrive. */
   readonly unanswered?: ActuatorValue | undefined;
+  /** Value that the hardware has had by the agent, and the version of the output's configuration. */
+  readonly had?: Had | undefined;
+}
+
+export interface Had {
+  readonly value: ActuatorValue;
+  readonly version: string;
 }
 
 export const NO_HISTORY: SwitchHistory = { changedAtMs: undefined, switchedOnAtMs: [] };
@@ -53,10 +60,11 @@ const kept = z.object({
   changedAtMs: atMs.optional(),
   switchedOnAtMs: z.array(atMs).default([]),
   unanswered: value.optional(),
+  had: z.object({ value, version: z.string() }).optional(),
 });
 
 /** Returns what of the state is kept. */
-export function stateAsJson({ slots, history, unanswered }: OutputState, clock: Now): JsonObject {
+export function stateAsJson({ slots, history, unanswered, had }: OutputState, clock: Now): JsonObject {
   const nowMs = clock.monotonicMs();
   const { limit, noContact, base, left, ended } = slots;
   return {
@@ -64,6 +72,7 @@ export function stateAsJson({ slots, history, unanswered }: OutputState, clock: 
     noContact,
     left,
     unanswered,
+    had: had && { ...had },
     ended: ended && { ...ended },
     operator: slots.operator && { ...slots.operator, savedAtMs: nowMs, savedAtWallMs: clock.wallMs() },
     baseRule: base?.rule === undefined ? undefined : { ...base, rule: base.rule },
@@ -77,12 +86,13 @@ export function stateAsJson({ slots, history, unanswered }: OutputState, clock: 
 export function stateOf(json: JsonValue, isSameBoot: boolean, clock: Now): OutputState | undefined {
   const { data } = kept.safeParse(json);
   if (data === undefined) return undefined;
-  const { operator: word, baseRule: base, changedAtMs, switchedOnAtMs, unanswered, ...slots } = data;
+  const { operator: word, baseRule: base, changedAtMs, switchedOnAtMs, unanswered, had, ...slots } = data;
   if (isSameBoot)
     return {
       slots: { ...EMPTY_SLOTS, ...slots, operator: word?.word, base },
       history: { changedAtMs, switchedOnAtMs },
       unanswered,
+      had,
     };
   // Nobody knows how long before this boot it was: everything counts as switched at its start, as often as it was.
   const history = { changedAtMs: 0, switchedOnAtMs: switchedOnAtMs.map(() => 0) };

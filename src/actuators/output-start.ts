@@ -61,6 +61,7 @@ function prepare(output: Output, memory: ActuatorMemory): void {
   if (settings.safe.noContact === undefined) output.note({ kind: 'heard' });
   // A pulse that a kill has cut short ends here; a longest time on goes on being counted.
   if (mark?.pulse === true) output.note({ kind: 'pulseEnded' });
+  if (wasClosed || !isSetByHook(settings, mark !== undefined)) output.resume(memory.hadBy(settings));
 }
 
 /** Once a safe state was set an operator's word is over, but for a time that is left of it. */

@@ -108,8 +108,9 @@ export class OutputWish {
     const { record } = slot;
     if (winner === undefined || winner.slot === 'pulse' || this.#refusal !== undefined || this.#trying !== undefined)
       return;
-    const isTaken = record.lastBegun?.value === winner.value && record.state.desired === winner.value;
-    if (!isTaken || record.isInPulse || record.claimed !== undefined || slot.isMoving) return;
+    // The last write may have been that of a command that was refused.
+    if (record.lastBegun === undefined || record.state.desired !== winner.value) return;
+    if (record.isInPulse || record.claimed !== undefined || slot.isMoving) return;
     if (slot.unknownBecause !== undefined) return;
     const { value } = winner;
     const trying = new AbortController();

@@ -185,6 +185,17 @@ export class Output {
     this.update();
   }
 
+  /** Takes up what the hardware has had by an earlier process: where that is in force still, nothing is written at the start. */
+  resume(had: ActuatorValue | undefined): void {
+    const winner = arbitrate(this.#slots);
+    const { record } = this.slot;
+    const isNew =
+      winner === undefined || winner.slot === 'pulse' || (winner.slot === 'base' && winner.rule === undefined);
+    if (isNew || winner.value !== had || record.lastBegun !== undefined) return;
+    record.resume(had, writerOf(winner));
+    this.#wish.set(winner);
+  }
+
   /** The hardware was looked at, or does not answer: its times are counted from here on. */
   looked(): void {
     if (this.#phase === 'held') this.#phase = 'looked';
@@ -210,6 +221,14 @@ export class Output {
     this.#ending.abort();
     this.#cancelTime();
     this.#wish.set(undefined);
+  }
+
+  /** Lets what is in force wait until the hardware, which has lost what it had taken, is there again. A pulse is over, and a text is not told twice. */
+  unplugged(): void {
+    if (this.#phase !== 'follows' || this.settings.valueType === 'string') return;
+    if (arbitrate(this.#slots)?.slot === 'pulse') return void this.take({ kind: 'pulseEnded' });
+    this.#wish.restore();
+    void this.#follow();
   }
 
   /** Tries what waits once more; with a code, what waits for that alone. */
@@ -249,8 +268,10 @@ export class Output {
     try {
       await this.#deps.move({ value: command.value, by: command.by }, signal);
     } catch (error) {
-      // It may still move: the command stands until it is known that it has not.
-      if (hasCode(error, 'actuators/outcome-unknown')) void this.#endUnmoved(mine);
+      // It may still move: the command stands until it is known that it has not. Where it is written again and again it stands on.
+      if (hasCode(error, 'actuators/outcome-unknown')) {
+        if (this.settings.repeatEveryMs === undefined) void this.#endUnmoved(mine);
+      }
       // Off stays wanted, and is tried again.
       else if (isActive(command.value)) this.#failed(mine, attempt.without);
       throw error;

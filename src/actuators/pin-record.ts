@@ -143,14 +143,14 @@ export class PinRecord {
     return !this.#hasHad || (readEveryMs === undefined && repeatEveryMs === undefined);
   }
 
+  /** Value that is wanted and that the hardware has had, where it is asked for what somebody changes there; undefined before it has. */
+  get had(): ActuatorValue | undefined {
+    return this.#hasHad && this.settings.readEveryMs !== undefined ? this.#wanted?.value : undefined;
+  }
+
   /** True while the hardware shows something else than it has had by the agent: somebody has changed it there, or it has forgotten. */
   get isChangedAtDevice(): boolean {
-    return (
-      this.#hasHad &&
-      this.settings.readEveryMs !== undefined &&
-      this.#value !== undefined &&
-      this.#value !== this.#wanted?.value
-    );
+    return this.had !== undefined && this.#value !== undefined && this.#value !== this.had;
   }
 
   /** Time of the last write, ms since boot. */
@@ -180,6 +180,15 @@ export class PinRecord {
     const claim = { value, pulse };
     this.#claims.add(claim);
     return claim;
+  }
+
+  /** The hardware has had this by an earlier process: what it shows instead was changed there. */
+  resume(value: ActuatorValue, by: Writer): void {
+    this.#wanted = { value, by };
+    this.#hasHad = true;
+    this.#lastBegun = { value, pulse: undefined };
+    this.#lastBegunAtMs = this.#clock.monotonicMs();
+    this.#judge();
   }
 
   /** Somebody wants it so; what was wanted before is wanted no longer. */

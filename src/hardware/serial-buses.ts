@@ -11,6 +11,7 @@ import type { Clock } from '../host/clock.ts';
 import { once } from '../host/shared-work.ts';
 import { getOrInsert } from '../values/get-or-insert.ts';
 import { deadlineError } from './deadline.ts';
+import { OwedAnswers } from './owed-answers.ts';
 import type { SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
 import { TurnQueue, type TurnRank } from './turn-queue.ts';
 
@@ -49,11 +50,6 @@ export interface SerialBus {
   close(): Promise<void>;
 }
 
-/** Commands that were told and whose answers may come yet, in their order. */
-export interface OwedAnswers {
-  list: readonly { readonly command: string; readonly untilMs: number }[];
-}
-
 interface Shared {
   readonly opening: Promise<SerialPort>;
   readonly settings: SerialSettings;
@@ -67,12 +63,12 @@ interface Shared {
 
 export class SerialBuses {
   readonly #serial: SerialPorts;
-  readonly #clock: Pick<Clock, 'sleep'>;
+  readonly #clock: Pick<Clock, 'sleep' | 'monotonicMs'>;
   readonly #shared = new Map<string, Shared>();
   readonly #owed = new Map<string, OwedAnswers>();
   readonly #closing = new Map<string, Promise<void>>();
 
-  constructor(serial: SerialPorts, clock: Pick<Clock, 'sleep'>) {
+  constructor(serial: SerialPorts, clock: Pick<Clock, 'sleep' | 'monotonicMs'>) {
     this.#serial = serial;
     this.#clock = clock;
   }
@@ -162,7 +158,7 @@ export class SerialBuses {
         port.onBytes((bytes) => {
           if (always || shared.users === 1 || shared.speaker === share) listener(bytes);
         }),
-      owed: (answer) => getOrInsert(this.#owed, `${port.path}\n${answer}`, () => ({ list: [] })),
+      owed: (answer) => getOrInsert(this.#owed, `${port.path}\n${answer}`, () => new OwedAnswers(this.#clock)),
       close,
     };
   }

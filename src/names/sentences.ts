@@ -434,6 +434,8 @@ const EVENTS = {
   outputMoved: (v: ShownOutput & { readonly cause: Told }) => `${isNow(v)}: ${english(v.cause)}.`,
   outputSafeState: (v: ShownOutput) => `${isNow(v)}: its safe state was set.`,
   outputByAttribute: (v: ShownOutput) => `A shared attribute of the platform set it: ${isNow(v)}.`,
+  outputSetAtStart: (v: ShownOutput & { readonly from: JsonValue }) =>
+    `${isNow(v)}: written at the start, in place of ${shown({ ...v, value: v.from })}.`,
   outputChangedAtDevice: (v: ShownOutput) => `${isNow(v)}: it was changed at the device.`,
   outputAsSetAgain: (v: ShownOutput) => `${isNow(v)} again, as it was set.`,
   outputFault: ({ output, why }: OfOutput & Why) => `${output} has a fault: ${english(why)}.`,

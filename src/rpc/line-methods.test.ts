@@ -11,7 +11,10 @@ import { lineMethods } from './line-methods.ts';
 const never = new AbortController().signal;
 const CALL = { asker: 'platform', note: undefined, signal: never } as const;
 
-function tare(answer: string): { readonly clock: FakeClock; readonly told: string[]; readonly method: Operation } {
+function tare(
+  answer: string,
+  afterMs = 0,
+): { readonly clock: FakeClock; readonly told: string[]; readonly method: Operation } {
   const clock = new FakeClock();
   const told: string[] = [];
   const listeners = new Set<(bytes: Uint8Array) => void>();
@@ -25,7 +28,11 @@ function tare(answer: string): { readonly clock: FakeClock; readonly told: strin
     onPlug: () => () => {},
     write: async (bytes) => {
       told.push(Buffer.from(bytes).toString());
-      for (const piece of answer) for (const listener of listeners) listener(Buffer.from(piece));
+      const say = (): void => {
+        for (const piece of answer) for (const listener of listeners) listener(Buffer.from(piece));
+      };
+      if (afterMs === 0) say();
+      else clock.after(afterMs, say);
     },
     close: async () => {},
   };
@@ -59,4 +66,20 @@ it('fails once, and tells it as perhaps done, when the answer does not come', as
     message: expect.stringContaining('it may have done it'),
   });
   expect(told).toEqual(['T\r\n']);
+});
+
+it('is not proven by the answer of an earlier one', async () => {
+  // Later than the first one waits, and while the second does.
+  const { clock, told, method } = tare('T S 0.00 kg\r\n', 3_100);
+  const run = (): Promise<unknown> => Promise.resolve(method.run({}, CALL)).catch((error: unknown) => error);
+  const first = run();
+  await clock.advance(3_050);
+  expect(await first).toMatchObject({ code: 'rpc/no-proof', message: expect.stringContaining('nothing came') });
+  const second = run();
+  await clock.advance(3_050);
+  expect(await second).toMatchObject({
+    code: 'rpc/no-proof',
+    message: expect.stringContaining('the answer may be that of an earlier command: it may have done it'),
+  });
+  expect(told).toEqual(['T\r\n', 'T\r\n']);
 });

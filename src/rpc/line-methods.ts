@@ -97,6 +97,17 @@ async function tell(
     await bus.port.write(bytes, signal);
     return undefined;
   }
+  const hear = (): Promise<string> => answerOf(bus, { name, bytes, expect, clock }, signal);
+  const { answer, isProof } = await bus.owed(expect).heard({ command: Symbol(name), endsAll: false }, hear);
+  if (isProof) return answer;
+  throw noProof(bus, name, 'the answer may be that of an earlier command');
+}
+
+async function answerOf(
+  bus: SerialBus,
+  { name, bytes, expect, clock }: Told & { readonly expect: string },
+  signal: AbortSignal,
+): Promise<string> {
   const expected = (await loadLinearPatterns())(expect);
   const heard = Promise.withResolvers<string>();
   let text = '';
@@ -118,12 +129,16 @@ async function tell(
   } catch (cause) {
     if (!signal.aborted) throw cause;
     const what = text === '' ? 'nothing came' : `what came does not match ${expect}`;
-    throw new AgentError('rpc/no-proof', `${name} was told on ${bus.port.path}, and ${what}: it may have done it`, {
-      recovery: 'drop',
-      cause,
-    });
+    throw noProof(bus, name, what, cause);
   } finally {
     cancel();
     stop();
   }
+}
+
+function noProof({ port }: SerialBus, name: string, what: string, cause?: unknown): AgentError {
+  return new AgentError('rpc/no-proof', `${name} was told on ${port.path}, and ${what}: it may have done it`, {
+    recovery: 'drop',
+    cause,
+  });
 }

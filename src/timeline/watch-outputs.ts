@@ -2,7 +2,7 @@
  * Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, changes at the device, faults; and values
  * of shared attributes.
  */
-import type { ActuatorState } from '../actuators/kind/actuator.ts';
+import type { ActuatorState, ActuatorValue } from '../actuators/kind/actuator.ts';
 import type { Output, OutputCause } from '../actuators/output.ts';
 import { type Labels, labelled, sentence, toldAs } from '../names/sentences.ts';
 import type { ToldEvent } from './event.ts';
@@ -14,6 +14,8 @@ export interface WatchedOutputs {
   onState(listener: (state: ActuatorState) => void): () => void;
   /** Returns the output, which knows the slot that it follows. */
   find(name: string): Pick<Output, 'cause' | 'reason'> | undefined;
+  /** Returns what the hardware showed before anything was set; undefined where it did not say. */
+  foundAtStart(name: string): ActuatorValue | undefined;
 }
 
 interface Look extends Omit<ActuatorState, 'name'> {
@@ -37,6 +39,13 @@ export function watchOutputs(
       cause: cause !== undefined && told.has(cause) ? undefined : cause,
     };
   };
+  for (const { name, value, by } of outputs.states()) {
+    const from = outputs.foundAtStart(name);
+    if (from === undefined || value === undefined || value === from) continue;
+    const { name: output, class: kind } = namedOutput(config(), name);
+    const told = sentence('outputSetAtStart', { output, value, class: kind, from });
+    tell({ kind: 'output', actuator: name, value, from, by, ...toldAs(told) });
+  }
   const looks = new Map(outputs.states().map((state) => [state.name, lookAt(state)]));
   return outputs.onState((state) => {
     const now = lookAt(state);

@@ -255,7 +255,7 @@ function watched() {
   const parts = {
     clock,
     actuators: {
-      control: { states: () => [pump], onState: outputs.add, find: () => undefined },
+      control: { states: () => [pump], onState: outputs.add, find: () => undefined, foundAtStart: () => true },
       lockout: {
         get locked() {
           return now.isLocked;

@@ -107,6 +107,7 @@ describe('the timeline', () => {
 
   it('says that nothing keeps it any more from what it waited for', async () => {
     await open([], pump({ safe: { start: true } }));
+    expect(told()).toEqual(['pump is on: written at the start, in place of off.']);
     await world.bench.set('pump', false);
     world.bench.locked = true;
     await world.bench.control.release('pump');

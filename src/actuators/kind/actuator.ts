@@ -18,6 +18,8 @@ export interface ActuatorDriver {
   readonly read?: (signal: AbortSignal) => Promise<ActuatorValue>;
   /** Reads what the hardware shows after a write without an answer; where absent, `read` does. */
   readonly readLate?: (signal: AbortSignal) => Promise<ActuatorValue>;
+  /** Calls back, until it is closed, when the hardware was unplugged: powered by its port, it comes back without what it has taken. */
+  readonly onUnplug?: (listener: (why: string) => void) => void;
   /** Leaves the hardware as it is. Idempotent. */
   close(): Promise<void>;
 }
@@ -58,6 +60,8 @@ export interface ActuatorSettings {
   readonly deadlineMs: number;
   /** Time between two questions of what it shows; default: after movements alone. */
   readonly readEveryMs?: number;
+  /** Changes with anything of its configuration; for one that is asked every so often. */
+  readonly version?: string;
   /** Time after which what is in force is written again; default: never. */
   readonly repeatEveryMs?: number;
   /** True when setting a value twice is the same as once; false for programs and spoken commands. */

@@ -12,7 +12,15 @@ import {
   nearestModbus,
   registersOf,
 } from '../../config/fields/modbus-types.ts';
-import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
+import {
+  endFaults,
+  modbusWidth,
+  noConversion,
+  numberFaults,
+  scaleFaults,
+  unitFaults,
+  wireAddress,
+} from '../../config/fields/registers.ts';
 import {
   areNeighbours,
   stateRegister,
@@ -39,7 +47,7 @@ const schema = actuatorSection('modbus-write', () => ({
   connection: modbusConnection,
   unitId: whole(0, 255).default(1),
   table: z.enum(['holding', 'coil']).default('holding'),
-  address: whole(0, 65_535).optional(),
+  address: wireAddress().optional(),
   type: z.enum(MODBUS_TYPES).default('uint16'),
   wordOrder: z.enum(['big', 'little']).default('big'),
   byteOrder: z.enum(['big', 'little']).default('big'),
@@ -101,6 +109,7 @@ export const modbusWrite = defineActuator({
   faults: (config, path) => [
     ...writeFaults(config, path),
     ...registerFaults(config, path),
+    ...numberFaults(placesOf(config, path)),
     ...mapFaults(config, path),
     ...bitFaults(config, path),
     ...functionFaults(config, path),
@@ -119,6 +128,14 @@ export const modbusWrite = defineActuator({
 
 function isRange(range: readonly [number, number] | readonly []): range is readonly [number, number] {
   return range.length === 2;
+}
+
+function placesOf(config: ModbusWriteConfig, path: ConfigPath): Parameters<typeof numberFaults>[0] {
+  const { table: of, registers } = config;
+  return writtenRegisters(config).map(({ address }, index) => ({
+    register: { table: of, address },
+    at: registers === undefined ? path : [...path, 'registers', index],
+  }));
 }
 
 function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {

@@ -1,5 +1,6 @@
 /** A setpoint, a mode or a coil in a Modbus unit: written in one request or in a row of them, read back from the same place. */
 import { nearestModbus, registersOf, valueOfModbus } from '../../config/fields/modbus-types.ts';
+import { withMeantAddress } from '../../config/fields/registers.ts';
 import { stateRegister, VALUE, type WrittenRegister, writtenRegisters } from '../../config/fields/written-registers.ts';
 import { AgentError } from '../../errors/agent-error.ts';
 import type { ModbusLink, ModbusRequests, WriteFunction } from '../../hardware/modbus-port.ts';
@@ -16,6 +17,13 @@ export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDr
     const { write, read } = access(config, link);
     return { write, readLate: read, ...(config.readBack !== false && { read }), close: () => link.close() };
   };
+}
+
+/** Names the address that is meant when the unit has none under a manual's number. */
+async function at<T>(address: number, request: Promise<T>): Promise<T> {
+  return await request.catch((error: unknown) => {
+    throw error instanceof AgentError ? withMeantAddress(error, { table: 'holding', address }) : error;
+  });
 }
 
 type RegisterAccess = Required<Pick<ActuatorDriver, 'write' | 'read'>>;
@@ -35,9 +43,9 @@ function bitAccess(
   const range = { table: 'holding', address, count: 1 } as const;
   return {
     write: (value, signal) =>
-      to(link, value, writeFunction).writeBit(unitId, { address, bit, on: value === true }, signal),
+      at(address, to(link, value, writeFunction).writeBit(unitId, { address, bit, on: value === true }, signal)),
     read: async (signal) => {
-      const [word = 0] = await link.ranked('movement').readRegisters(unitId, range, signal);
+      const [word = 0] = await at(address, link.ranked('movement').readRegisters(unitId, range, signal));
       return ((word >> bit) & 1) === 1;
     },
   };
@@ -68,7 +76,7 @@ function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAc
       wanted = { value, words: wordsOf(state, value) };
     },
     read: async (signal) => {
-      const words = await link.ranked('movement').readRegisters(unitId, range, signal);
+      const words = await at(range.address, link.ranked('movement').readRegisters(unitId, range, signal));
       // A float64 and its scale do not come back to the last bit: what was written is what was wanted.
       if (wanted?.words.every((word, at) => word === words[at])) return wanted.value;
       const raw = decodeModbus(words, layoutOf(state));
@@ -93,22 +101,42 @@ function rowWriter(config: ModbusWriteConfig, link: ModbusLink): WriteRow {
   if (inOneWrite === true)
     return async (value, wordsOf, signal) => {
       const words = registers.flatMap(wordsOf);
-      await to(link, value, 16).writeRegisters(unitId, registers[0]?.address ?? 0, words, signal);
+      const { address = 0 } = registers[0] ?? {};
+      await at(address, to(link, value, 16).writeRegisters(unitId, address, words, signal));
     };
+  /** Words by address, as the unit has taken them; what it refuses is as it was. */
+  const taken = new Map<number, string>();
+  let refused: number | undefined;
   return async (value, wordsOf, signal) => {
     // Values that cannot be encoded are found before anything is written.
     const row = registers.map((register) => ({ address: register.address, words: wordsOf(register) }));
+    const refusedBefore = refused;
+    refused = undefined;
     const written: number[] = [];
     for (const { address, words } of row) {
+      const before = taken.get(address);
+      taken.delete(address);
       try {
         signal.throwIfAborted();
-        await to(link, value, writeFunction).writeRegisters(unitId, address, words, signal);
+        await at(address, to(link, value, writeFunction).writeRegisters(unitId, address, words, signal));
       } catch (error) {
-        throw written.length === 0 ? error : halfWritten(written, address, error);
+        const isRefused = isRefusal(error);
+        if (isRefused && before !== undefined) taken.set(address, before);
+        // Writing back what was there before a refusal may be refused as well.
+        if (!isRefused || address !== refusedBefore || before !== words.join()) {
+          if (isRefused) refused = address;
+          throw written.length === 0 ? error : halfWritten(written, address, error);
+        }
       }
+      taken.set(address, words.join());
       written.push(address);
     }
   };
+}
+
+/** True when the unit has understood, and changed nothing. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AgentError && error.code === 'hardware/modbus-exception' && error.recovery === 'drop';
 }
 
 /** Makes the fault of a command that has ended between two registers. A write without an answer stays one. */

@@ -3,12 +3,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';
 import { modbusConnection } from '../../config/fields/addresses.ts';
+import { refusal } from '../../errors/agent-error.ts';
 import type { ModbusLink, ModbusPort, RegisterRange } from '../../hardware/modbus-port.ts';
-import type { ModbusWriteConfig } from './definition.ts';
+import { type ModbusWriteConfig, modbusWrite } from './definition.ts';
 import { opener } from './driver.ts';
 
 const never = new AbortController().signal;
 const open = opensWith(opener);
+const ROW = { type: 'uint16', scale: 1, offset: 0, value: '{value}' } as const;
 
 describe('a Modbus actuator', () => {
   let registers: Map<number, number>;
@@ -48,6 +50,70 @@ describe('a Modbus actuator', () => {
     registers = new Map();
     coils = new Map();
     ranks = [];
+  });
+
+  it('tells a manual’s number from an address, when it is checked and when a unit has none there', async () => {
+    const hint = 'looks like a number of a manual, which counts from 1 and begins with the table:';
+    const faultsOf = (changes: Partial<ModbusWriteConfig>): unknown =>
+      modbusWrite.faults?.(config(changes), ['actuators', 0]).filter(({ warning }) => warning);
+    const row = [40_010, 40_002].map((address) => ({ ...ROW, address }));
+    const at = (...path: (string | number)[]): unknown => expect.objectContaining({ path: ['actuators', 0, ...path] });
+    expect(faultsOf({ address: 40_001 })).toEqual([at('address')]);
+    expect(faultsOf({ address: 40_001 })).toMatchObject([
+      { problem: hint, expected: expect.stringContaining('wire, 0') },
+    ]);
+    expect(faultsOf({ address: undefined, registers: row })).toEqual([
+      at('registers', 0, 'address'),
+      at('registers', 1, 'address'),
+    ]);
+    expect(faultsOf({ address: 40_000 })).toEqual([]);
+    const refused = async (): Promise<never> => {
+      throw refusal('hardware/modbus-exception', 'the Modbus unit refused: illegal data address');
+    };
+    const empty: ModbusLink = Object.assign(Object.create(link), { writeRegisters: refused, ranked: () => empty });
+    const nothing = { open: async () => empty } as Partial<ModbusPort> as ModbusPort;
+    const meant = "illegal data address: a manual's 40101 is address 100 on the wire";
+    for (const changes of [{ address: 40_101 }, { address: undefined, registers: [{ ...ROW, address: 40_101 }] }]) {
+      const driver = await open(config(changes), { modbus: nothing });
+      await expect(driver.write(1, never)).rejects.toMatchObject({
+        code: 'hardware/modbus-exception',
+        message: expect.stringContaining(meant),
+      });
+    }
+  });
+
+  it('has its old value again when a register that refuses another one refuses that too', async () => {
+    let refuses: unknown;
+    const written: unknown[] = [];
+    const strict: ModbusLink = Object.assign(Object.create(link), {
+      ranked: () => strict,
+      writeRegisters: async (_unit: number, address: number, words: readonly number[]) => {
+        if (address === refuses)
+          throw refusal('hardware/modbus-exception', 'the Modbus unit refused: illegal function');
+        written.push([address, ...words]);
+      },
+    });
+    const row = [
+      { ...ROW, address: 40 },
+      { ...ROW, address: 41 },
+    ];
+    const changes = { address: undefined, registers: row, readBack: false };
+    const driver = await open(config(changes), {
+      modbus: { open: async () => strict } as Partial<ModbusPort> as ModbusPort,
+    });
+    await driver.write(4, never);
+    refuses = 41;
+    await expect(driver.write(6, never)).rejects.toMatchObject({ code: 'actuators/half-written' });
+    await driver.write(4, never);
+    expect(written).toEqual([
+      [40, 4],
+      [41, 4],
+      [40, 6],
+      [40, 4],
+    ]);
+    // A later write is no writing back.
+    await expect(driver.write(4, never)).rejects.toMatchObject({ code: 'actuators/half-written' });
+    await expect(driver.write(6, never)).rejects.toMatchObject({ code: 'actuators/half-written' });
   });
 
   it('goes before the readings on its line, and when it switches off before everything', async () => {

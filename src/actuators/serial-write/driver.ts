@@ -1,8 +1,6 @@
-/**
- * Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. An answer does
- * not say to what: while an earlier command owes its own, it is not taken for that of the present one.
- */
-import { type AgentError, hasCode, retryable } from '../../errors/agent-error.ts';
+/** Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. */
+import { type AgentError, retryable } from '../../errors/agent-error.ts';
+import { isNetworkPort } from '../../hardware/network-serial.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { type LinearPattern, loadLinearPatterns } from '../../values/linear-pattern.ts';
 import { isActive } from '../kind/actuator.ts';
@@ -10,10 +8,6 @@ import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import { commandOf } from './command.ts';
 import type { SerialWriteConfig } from './definition.ts';
 
-/** Time after which an answer no longer comes. */
-const OWED_FOR_MS = 60_000;
-/** Off that is refused is told again every two seconds. */
-const MAX_OWED = 100;
 /** An answer that matches nothing within this is noise. */
 const MAX_ANSWER_CHARACTERS = 4096;
 
@@ -53,21 +47,12 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
       { answer, isOn }: { readonly answer: LinearPattern; readonly isOn: boolean },
       writeSignal: AbortSignal,
     ): Promise<void> => {
-      const command = line.toString('hex');
-      try {
-        await answered(line, answer, writeSignal);
-        const earlier = owed.list.filter(({ untilMs }) => clock.monotonicMs() < untilMs);
-        const isProof = earlier.every((one) => one.command === command);
-        // Off that was refused for long has many answers owed; taking one of them for that of a later "on" leaves nothing on.
-        owed.list = isProof && !isOn ? [] : earlier.slice(1);
-        if (!isProof) throw noAnswer('the answer may be that of an earlier command');
-      } catch (error) {
-        // Without a port nothing was told.
-        if (!hasCode(error, 'hardware/serial-unplugged'))
-          owed.list = [...owed.list.slice(0, MAX_OWED - 1), { command, untilMs: clock.monotonicMs() + OWED_FOR_MS }];
-        throw error;
-      }
+      // Off that was refused for long has many answers owed; taking one of them for that of a later "on" leaves nothing on.
+      const told = { command: line.toString('hex'), endsAll: !isOn };
+      const { isProof } = await owed.heard(told, () => answered(line, answer, writeSignal));
+      if (!isProof) throw noAnswer('the answer may be that of an earlier command');
     };
+    let stopWatching = (): void => {};
     return {
       write: async (value, writeSignal) => {
         const line = commandOf(config, value);
@@ -83,7 +68,17 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
         };
         await bus.run(tell, turn, writeSignal);
       },
-      close: () => bus.close(),
+      // A board behind the network has a supply of its own.
+      onUnplug: (listener) => {
+        if (!isNetworkPort(path))
+          stopWatching = bus.port.onPlug((plugged) => {
+            if (!plugged) listener(`${path} was unplugged`);
+          });
+      },
+      close: () => {
+        stopWatching();
+        return bus.close();
+      },
     };
   };
 }

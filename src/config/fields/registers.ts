@@ -1,5 +1,6 @@
 /** Registers of units and chips: what the number in one means, and what cannot be said of it. */
 import { z } from 'zod';
+import { AgentError } from '../../errors/agent-error.ts';
 import type { ModbusConnectionConfig } from './addresses.ts';
 import type { ConfigPath } from './config-fault.ts';
 import { type BitWords, bitFields, wordFields } from './conversion.ts';
@@ -12,6 +13,11 @@ const ADDRESSES = 65_536;
 interface Converted {
   readonly scale?: number | undefined;
   readonly offset?: number | undefined;
+}
+
+interface Numbered {
+  readonly table: string;
+  readonly address: number;
 }
 
 interface Place {
@@ -45,17 +51,27 @@ const COUNTED = 9_999;
 /** More of its first numbers than most units have registers, and fewer than those that begin there on the wire. */
 const FIRST_NUMBERS = 50;
 
+/** Address of a register or bit in a unit. */
+export const wireAddress = () =>
+  z
+    .int()
+    .min(0)
+    .max(ADDRESSES - 1)
+    .meta({ expected: `0 to ${ADDRESSES - 1} as on the wire, where a manual's 400101 is 100` });
+
 /** Returns the address on the wire where this one looks like a manual's number, such as 40001 for the first holding register. */
-export function meantAddress({
-  table,
-  address,
-}: {
-  readonly table: string;
-  readonly address: number;
-}): number | undefined {
+function meantAddress({ table, address }: Numbered): number | undefined {
   const first = COUNTED_FROM[table];
   const meant = first === undefined ? -1 : address - first;
   return meant >= 0 && meant < COUNTED ? meant : undefined;
+}
+
+/** Makes the fault with the address that is meant, where a unit has none under what looks like a manual's number. */
+export function withMeantAddress(fault: AgentError, register: Numbered | undefined): AgentError {
+  const meant = register === undefined ? undefined : meantAddress(register);
+  if (meant === undefined || !fault.message.endsWith('illegal data address')) return fault;
+  const words = `${fault.message}: a manual's ${register?.address} is address ${meant} on the wire`;
+  return new AgentError(fault.code, words, { recovery: fault.recovery, cause: fault });
 }
 
 /**
@@ -64,7 +80,7 @@ export function meantAddress({
  */
 export function numberFaults(
   registers: readonly {
-    readonly register: { readonly table: string; readonly address: number };
+    readonly register: Numbered;
     readonly at: ConfigPath;
   }[],
 ): Finding[] {

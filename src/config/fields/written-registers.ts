@@ -1,13 +1,14 @@
 /** Registers that one command writes, in their order: its value, and numbers that are always the same, such as a mode before its set point. */
 import { z } from 'zod';
-import { section, whole } from './fields.ts';
+import { section } from './fields.ts';
 import { MODBUS_TYPES, type ModbusType, registersOf } from './modbus-types.ts';
+import { wireAddress } from './registers.ts';
 
 /** Place of the value among the numbers that are written. */
 export const VALUE = '{value}';
 
 export const writtenRegister = section({
-  address: whole(0, 65_535),
+  address: wireAddress(),
   type: z.enum(MODBUS_TYPES).default('uint16'),
   /** value = register × scale + offset. */
   scale: z.number().default(1),

@@ -389,6 +389,7 @@ export const sentences = {
   outputMoved: (v) => `${isNow(v)}; ${inGerman(v.cause)}.`,
   outputSafeState: (v) => `${isNow(v)}; der sichere Zustand wurde gesetzt.`,
   outputByAttribute: (v) => `Ein Attribut der Plattform hat geschaltet: ${isNow(v)}.`,
+  outputSetAtStart: (v) => `${isNow(v)}; beim Start gesetzt, zuvor ${value({ ...v, value: v.from })}.`,
   outputChangedAtDevice: (v) => `${isNow(v)}; am Gerät geändert.`,
   outputAsSetAgain: (v) => `${isNow(v)}, wieder wie vorgegeben.`,
   outputFault: ({ output, why }) => `${named(output)} hat eine Störung: ${inGerman(why)}.`,

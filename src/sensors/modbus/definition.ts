@@ -16,6 +16,7 @@ import {
   requestCounts,
   scaleFaults,
   unitFaults,
+  wireAddress,
 } from '../../config/fields/registers.ts';
 import { type ConfigOf, defineSensor, sensorSection, type ValueType } from '../kind/definition.ts';
 
@@ -25,7 +26,7 @@ const DEFAULT_MAX_GAP = 8;
 const register = section({
   table: z.enum(['holding', 'input', 'coil', 'discrete']).default('holding'),
   /** From 0, as on the wire; not 40001. */
-  address: whole(0, 65_535),
+  address: wireAddress(),
   type: z.enum(MODBUS_TYPES).default('uint16'),
   /** Which 16-bit word of a longer number comes first. */
   wordOrder: z.enum(['big', 'little']).default('big'),

@@ -12,12 +12,12 @@
  * The mark of a missing value differs from maker to maker: NaN is none in every float, `noValue` says the rest. Such a value is left
  * out alone.
  */
-import { meantAddress } from '../../config/fields/registers.ts';
+import { withMeantAddress } from '../../config/fields/registers.ts';
 import { AgentError, hasCode, retryable } from '../../errors/agent-error.ts';
 import { type Outcome, sorted } from '../kind/outcome.ts';
 import type { Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
-import type { ModbusConfig, ModbusRegister } from './definition.ts';
+import type { ModbusConfig } from './definition.ts';
 import { isAlone, type PollingGroup, request } from './polling-groups.ts';
 import { PollingPlan } from './polling-plan.ts';
 import { scaledOutcomes, withScaleRegisters } from './scale-registers.ts';
@@ -252,14 +252,6 @@ function isOfRequest(fault: unknown): fault is AgentError {
     'deadline',
   ] as const;
   return codes.some((code) => hasCode(fault, `hardware/${code}`));
-}
-
-/** Fault with the address that is meant, where a unit has none under what looks like a manual's number. */
-function withMeantAddress(fault: AgentError, register: ModbusRegister | undefined): AgentError {
-  const meant = register === undefined ? undefined : meantAddress(register);
-  if (meant === undefined || !fault.message.endsWith('illegal data address')) return fault;
-  const words = `${fault.message}: a manual's ${register?.address} is address ${meant} on the wire`;
-  return new AgentError(fault.code, words, { recovery: fault.recovery, cause: fault });
 }
 
 function notGiven(group: PollingGroup, fault: AgentError): Given {

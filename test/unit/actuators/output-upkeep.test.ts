@@ -2,6 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import type { RuleWords } from '../../../src/actuators/priority-slots.ts';
+import { refusal, retryable } from '../../../src/errors/agent-error.ts';
+import { watchOutputs } from '../../../src/timeline/watch-outputs.ts';
 import { ActuatorBench, SlowActuator } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 
@@ -122,6 +124,53 @@ describe('what is in force', () => {
     bench.fake('out').beforeWrite = () => {};
     await bench.clock.advance(EVERY_MS);
     expect([told(), state()]).toMatchObject([[40, 40], { value: 40, fault: undefined }]);
+  });
+
+  it.each([true, false])(
+    'stands after a command that was refused, and is written again (readable: %s)',
+    async (readable) => {
+      const fake = readable ? bench.fake('out') : bench.deaf('out');
+      await bench.open(setPoint());
+      await setFor(40);
+      fake.beforeWrite = (value) => {
+        if (value === 50) throw refusal('hardware/modbus-exception', 'illegal data value');
+      };
+      expect(await bench.set('out', 50)).toBe('hardware/modbus-exception');
+      await bench.clock.advance(0);
+      expect(state().value).toBe(40);
+      const before = told().length;
+      await bench.clock.advance(3 * EVERY_MS);
+      expect(told().slice(before)).toEqual([40, 40, 40]);
+    },
+  );
+
+  it('is a rule’s again after a command that was refused', async () => {
+    bench.rules = new Map([['out', [{ name: 'sun', protect: false, set: 30, version: '1' }]]]);
+    await bench.open(setPoint());
+    void bench.control.find('out')?.take({ kind: 'read', rule: 'sun', holds: true });
+    await bench.clock.advance(0);
+    bench.fake('out').beforeWrite = (value) => {
+      if (value === 50) throw refusal('hardware/modbus-exception', 'illegal data value');
+    };
+    expect(await bench.set('out', 50)).toBe('hardware/modbus-exception');
+    await bench.clock.advance(2 * EVERY_MS);
+    expect(told()).toEqual([30, 30, 30]);
+  });
+
+  it('is a command without an answer, once it is known that the hardware does not show it', async () => {
+    await bench.open(setPoint());
+    await setFor(40);
+    const fake = bench.fake('out');
+    fake.beforeWrite = () => {
+      throw retryable('hardware/outcome-unknown', 'no answer');
+    };
+    expect(await bench.set('out', 50)).toBe('actuators/outcome-unknown');
+    fake.beforeWrite = () => {};
+    fake.shown = 0;
+    await bench.clock.advance(25_000);
+    expect([told(), state().value, why()]).toEqual([[40], 0, expect.stringMatching(/^50, because the operator/)]);
+    await bench.clock.advance(EVERY_MS);
+    expect([told(), state().value]).toEqual([[40, 50], 50]);
   });
 
   it('is off without an alarm and without a hurry when the hardware is away', async () => {
@@ -266,5 +315,91 @@ describe('a change at the device', () => {
     fake.read = answers;
     await bench.clock.advance(EVERY_MS);
     expect(state()).toMatchObject({ value: 40, fault: undefined });
+  });
+});
+
+describe('a change at the device, and a restart', () => {
+  const asked = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings =>
+    relaySettings('out', { valueType: 'number', readEveryMs: EVERY_MS, version: '1', ...changes });
+  const words: string[] = [];
+
+  /** Starts again after a kill; what was written since. */
+  async function again(settings: ActuatorSettings, { isSameBoot = true } = {}): Promise<readonly unknown[]> {
+    const { clock } = bench;
+    await clock.advance(1_000);
+    const before = told().length;
+    const bootId = isSameBoot ? clock.bootId : 'another boot';
+    clock.reboot({ bootId, monotonicMs: isSameBoot ? clock.monotonicMs() + 2_000 : 10_000 });
+    await bench.open(settings);
+    words.length = 0;
+    watchOutputs(
+      bench.control,
+      (event) => void words.push(event.words),
+      () => ({ actuators: [] }),
+    );
+    await clock.advance(0);
+    return told().slice(before);
+  }
+
+  it.each(['seen before', 'made meanwhile'])('leaves what was %s, until the next new word', async (when) => {
+    await bench.open(asked());
+    await setFor(40);
+    bench.fake('out').shown = 20;
+    if (when === 'seen before') await bench.clock.advance(EVERY_MS);
+    expect(await again(asked())).toEqual([]);
+    expect(state()).toMatchObject({ value: 20, desired: 40, by: 'rpc', isChangedAtDevice: true, fault: undefined });
+    expect(why()).toMatch(/^40, because the operator .*; changed at the device: 20$/);
+    await bench.clock.advance(5 * EVERY_MS);
+    expect(await again(asked())).toEqual([]);
+    await setFor(40);
+    expect([told(), state().value]).toEqual([[40, 40], 40]);
+  });
+
+  it('leaves a coil that somebody has switched off, also where a rule that holds says on', async () => {
+    bench.fake('out').shown = false;
+    bench.rules = new Map([['out', [{ name: 'sun', protect: false, set: true, otherwise: false, version: '1' }]]]);
+    const settings = asked({ valueType: 'boolean' });
+    await bench.open(settings);
+    const read = async (holds: boolean): Promise<void> => {
+      await bench.control.find('out')?.take({ kind: 'read', rule: 'sun', holds });
+    };
+    await read(true);
+    bench.fake('out').shown = false;
+    expect(await again(settings)).toEqual([]);
+    await read(true);
+    expect([told(), bench.alarms]).toEqual([[true], []]);
+    await read(false);
+    await read(true);
+    expect(told()).toEqual([true, true]);
+  });
+
+  it('writes again by the next repetition, where there is one', async () => {
+    const settings = asked({ repeatEveryMs: EVERY_MS });
+    await bench.open(settings);
+    await setFor(40, 3_600_000);
+    bench.fake('out').shown = 20;
+    expect(await again(settings)).toEqual([]);
+    await bench.clock.advance(EVERY_MS);
+    expect([told(), state().value]).toEqual([[40, 40], 40]);
+  });
+
+  it.each([
+    { what: 'has a state for the start', changes: { safe: { start: 5 } }, said: false, isSameBoot: true, written: 5 },
+    { what: 'is configured otherwise', changes: { version: '2' }, said: true, isSameBoot: true, written: 40 },
+    { what: 'may have had no power', changes: {}, said: true, isSameBoot: false, written: 40 },
+  ])('is written over, and told, where the output $what', async ({ changes, said, isSameBoot, written }) => {
+    await bench.open(asked());
+    if (said) await setFor(40, 3_600_000);
+    bench.fake('out').shown = 20;
+    expect(await again(asked(changes), { isSameBoot })).toEqual([written]);
+    expect(words).toEqual([`out is ${written}: written at the start, in place of 20.`]);
+  });
+
+  it('is no change where the stop hook has set a state', async () => {
+    const settings = asked({ safe: { crash: 5 } });
+    await bench.open(settings);
+    await setFor(0);
+    bench.fake('out').shown = 5;
+    expect(await again(settings)).toEqual([0]);
   });
 });
