@@ -71,6 +71,26 @@ it('lets only that user hear whose turn it is', async () => {
   expect([a.heard, b.heard]).toEqual([['for a'], []]);
 });
 
+it('waits on when bytes that came in the quiet are told behind its end, as after a stand-still of this process', async () => {
+  const [a, b] = [await user(), await user()];
+  await a.bus.run(async () => {}, { what: 'telling', hears: false }, never);
+  let isAsked = false;
+  const asking = b.bus.run(
+    async () => {
+      isAsked = true;
+    },
+    { what: 'asking', hears: true },
+    never,
+  );
+  // Without a stand-still they are told at once.
+  setImmediate(() => say('late'));
+  await clock.advance(100);
+  expect([isAsked, b.heard]).toEqual([false, []]);
+  await clock.advance(100);
+  await asking;
+  expect([isAsked, b.heard]).toEqual([true, []]);
+});
+
 it('gives an answer that comes too late to nobody else', async () => {
   const [a, b] = [await user(), await user()];
   const fails = async (): Promise<void> => {

@@ -8,6 +8,7 @@
  */
 import { retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
+import { nextTurn } from '../host/next-turn.ts';
 import { once } from '../host/shared-work.ts';
 import { getOrInsert } from '../values/get-or-insert.ts';
 import { deadlineError } from './deadline.ts';
@@ -172,6 +173,8 @@ export class SerialBuses {
       for (let restedMs = 0; restedMs < MAX_QUIET_MS && !signal.aborted; restedMs += quietMs) {
         isQuiet = true;
         await this.#clock.sleep(quietMs, signal);
+        // Bytes that came while this process stood still are told in the turn behind the timer.
+        await nextTurn();
         if (isQuiet) return;
       }
     } finally {

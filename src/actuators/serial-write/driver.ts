@@ -30,7 +30,8 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
       // Listening begins before speaking: a quick device answers while the last byte is still reported as sent.
       const stopListening = bus.onBytes((bytes) => {
         text = (text + Buffer.from(bytes).toString('latin1')).slice(-MAX_ANSWER_CHARACTERS);
-        if (answer.test(text)) heard.resolve();
+        // The end of somebody else's answer may stand before it.
+        if ([text, ...text.split(/[\r\n]+/)].some((part) => answer.test(part))) heard.resolve();
       });
       const hearing = outcomeWithin(clock, replyTimeoutMs, () => heard.promise, late, writeSignal);
       hearing.catch(() => {}); // a write that fails first leaves it unheard

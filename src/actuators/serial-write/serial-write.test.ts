@@ -82,6 +82,13 @@ describe('a serial actuator', () => {
     ]);
   });
 
+  it('has moved when its answer is a line of its own behind the end of another', async () => {
+    answer = '\x07.5\r\nOK\r\n';
+    const driver = await open(config('^OK'), { serialBuses: new SerialBuses(serial, systemClock) });
+    await driver.write(1, never);
+    expect(written).toEqual(['SET 1\r\n']);
+  });
+
   it('is no longer listened to by whoever has gone, or could not speak, and leaves nothing behind', async () => {
     const clock = new FakeClock();
     const driver = await open(config('^OK\\b'), { serialBuses: new SerialBuses(serial, systemClock) }, clock);
