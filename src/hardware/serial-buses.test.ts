@@ -9,6 +9,7 @@ const SETTINGS = { port: '/dev/ttyUSB0', baudRate: 9_600 };
 let clock: FakeClock;
 let buses: SerialBuses;
 let say: (text: string) => void;
+let port: () => Promise<SerialPort>;
 let opened: number;
 let closed: number;
 
@@ -19,7 +20,7 @@ beforeEach(() => {
   say = (text) => {
     for (const listener of listeners) listener(Buffer.from(text));
   };
-  const open = async (): Promise<SerialPort> => {
+  port = async () => {
     opened += 1;
     return {
       path: SETTINGS.port,
@@ -35,7 +36,7 @@ beforeEach(() => {
       },
     };
   };
-  buses = new SerialBuses({ open } as Partial<SerialPorts> as SerialPorts, clock);
+  buses = new SerialBuses({ open: port } as Partial<SerialPorts> as SerialPorts, clock);
 });
 
 /** A user, with what it has heard. */
@@ -72,23 +73,19 @@ it('lets only that user hear whose turn it is', async () => {
 });
 
 it('waits on when bytes that came in the quiet are told behind its end, as after a stand-still of this process', async () => {
+  const late = ['late', 'later'];
+  const standing = {
+    monotonicMs: () => 0,
+    sleep: async () => {
+      const piece = late.shift();
+      if (piece !== undefined) setImmediate(() => say(piece));
+    },
+  };
+  buses = new SerialBuses({ open: port } as Partial<SerialPorts> as SerialPorts, standing);
   const [a, b] = [await user(), await user()];
   await a.bus.run(async () => {}, { what: 'telling', hears: false }, never);
-  let isAsked = false;
-  const asking = b.bus.run(
-    async () => {
-      isAsked = true;
-    },
-    { what: 'asking', hears: true },
-    never,
-  );
-  // Without a stand-still they are told at once.
-  setImmediate(() => say('late'));
-  await clock.advance(100);
-  expect([isAsked, b.heard]).toEqual([false, []]);
-  await clock.advance(100);
-  await asking;
-  expect([isAsked, b.heard]).toEqual([true, []]);
+  await b.bus.run(async () => say('its own'), { what: 'asking', hears: true }, never);
+  expect([late, b.heard]).toEqual([[], ['its own']]);
 });
 
 it('gives an answer that comes too late to nobody else', async () => {
