@@ -41,6 +41,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
     ...(repeatEveryMs !== undefined && { repeatEveryMs }),
     idempotent: kind.isIdempotent,
     ownSupply: kind.hasOwnSupply,
+    ...(kind.isUnproven?.(config) === true && { unproven: true }),
     writtenOnce: config.restore !== 'repeat' && !kind.isReadable(config),
   };
 }

@@ -4,6 +4,7 @@ import { rulesUntilRestart } from '../config/changes/rules-until-restart.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
 import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Sentence } from '../errors/sentence.ts';
+import type { BrokerOf } from '../hardware/mqtt-port.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -32,6 +33,7 @@ import { MISSED_VALUES } from './watched-value.ts';
 export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'> {
   readonly config: AgentConfig;
   readonly ports: Ports;
+  readonly brokerOf?: BrokerOf | undefined;
   readonly log: Log;
   /** @param instead what the output is, where the rule does not decide it. */
   readonly onRuleEvent: (event: RuleEvent, instead?: Sentence) => void;
@@ -74,7 +76,7 @@ export class Actuators {
 
   /** Resolves when the states for start are set, or hardware that is not there has been reported. */
   static async open(deps: ActuatorsDeps, signal: AbortSignal): Promise<Actuators> {
-    const { config, ports, clock, files, runProgram, log } = deps;
+    const { config, ports, clock, files, runProgram, log, brokerOf } = deps;
     const configs = config.actuators.filter(({ enabled }) => enabled);
     const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, files, log }, signal);
     const inState = (name: string, format: Pick<StateFileDeps, 'format' | 'version'>): StateFileDeps => {
@@ -108,7 +110,7 @@ export class Actuators {
       {
         actuators: configs.map((each) => ({
           settings: actuatorSettings(each),
-          driver: reopeningDriver(each, { ports, clock, runProgram, log }),
+          driver: reopeningDriver(each, { ports, clock, runProgram, log, brokerOf }),
         })),
         disabled: config.actuators.filter(({ enabled }) => !enabled).map(actuatorSettings),
         memory: new ActuatorMemory({ outputs, keptPulses, pulseMarks }),

@@ -70,6 +70,7 @@ export function reopeningDriver(
       faults = 0;
       return result;
     } catch (error) {
+      if (driver.mendsItself === true) throw error;
       faults += 1;
       if (faults >= FAULTS_BEFORE_REOPENING) {
         faults = 0;

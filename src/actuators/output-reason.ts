@@ -41,11 +41,13 @@ interface ReasonFacts {
   readonly isUnwritten?: boolean;
   /** Value that somebody has set at the device, in place of what was written. */
   readonly atDevice?: ActuatorValue | undefined;
+  /** True while nobody proves that it moved. */
+  readonly isUnproven?: boolean;
 }
 
 export function outputReason(
   slots: Slots,
-  { nowMs, waitsFor, isUnwritten = false, atDevice }: ReasonFacts,
+  { nowMs, waitsFor, isUnwritten = false, atDevice, isUnproven = false }: ReasonFacts,
 ): OutputReason {
   const winner = arbitrate(slots);
   const { ended } = slots;
@@ -54,6 +56,7 @@ export function outputReason(
     waitsFor === undefined ? undefined : sentence('outputNotYet', { why: waitsFor }),
     winner === undefined || !isUnwritten ? undefined : unwritten(winner),
     atDevice === undefined ? undefined : sentence('outputAtDevice', { value: atDevice }),
+    isUnproven ? sentence('outputUnproven') : undefined,
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined

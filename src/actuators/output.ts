@@ -132,6 +132,7 @@ export class Output {
       waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor(arbitrate(this.#slots)),
       isUnwritten: this.#isUnwritten,
       atDevice: this.slot.record.isChangedAtDevice ? this.slot.record.value : undefined,
+      isUnproven: this.slot.record.isUnproven,
     });
     const silent = this.#silentRules();
     return silent.length === 0 ? reason : { ...reason, silent };

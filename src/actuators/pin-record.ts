@@ -75,6 +75,7 @@ export class PinRecord {
       pulsing: this.#pulse !== undefined,
       fault: this.#fault,
       ...(this.isChangedAtDevice && { isChangedAtDevice: true }),
+      ...(this.isUnproven && { isUnproven: true }),
     };
   }
 
@@ -151,6 +152,11 @@ export class PinRecord {
   /** True while the hardware shows something else than it has had by the agent: somebody has changed it there, or it has forgotten. */
   get isChangedAtDevice(): boolean {
     return this.had !== undefined && this.#value !== undefined && this.#value !== this.had;
+  }
+
+  /** True while the value is what was taken, and nobody proves that it moved. */
+  get isUnproven(): boolean {
+    return this.settings.unproven === true && this.#value !== undefined && this.#lastBegun !== undefined;
   }
 
   /** Time of the last write, ms since boot. */

@@ -48,6 +48,12 @@ export interface HardwarePartsDeps {
 
 const CLOSE_PORTS_WITHIN_MS = 2_000;
 
+interface OpenedParts {
+  readonly ports: Ports;
+  readonly actuators: Actuators;
+  readonly session: () => Promise<string>;
+}
+
 export class HardwareParts {
   readonly ports: Ports;
   readonly sampler: Sampler;
@@ -60,10 +66,10 @@ export class HardwareParts {
   #drivers: ReadonlyMap<string, string | undefined>;
   readonly #values = new MeasuredValues(() => this.#config.sensors);
 
-  private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
+  private constructor(deps: HardwarePartsDeps, parts: OpenedParts) {
     this.#deps = deps;
     this.#config = deps.config;
-    this.#session = brokerSession(deps.config, deps.machine.readIdentity);
+    this.#session = parts.session;
     this.#drivers = this.#driversOf(deps.config);
     this.ports = parts.ports;
     this.actuators = parts.actuators;
@@ -88,6 +94,7 @@ export class HardwareParts {
     const { config, log, report, idOf, alerts, localTime } = deps;
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
+    const session = brokerSession(config, deps.machine.readIdentity);
     let opened: HardwareParts | undefined;
     const onRuleEvent = (event: RuleEvent, instead?: Sentence): void => {
       deps.onRuleEvent?.(event, instead);
@@ -95,10 +102,23 @@ export class HardwareParts {
       report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? SELF, clock })]);
     };
     const actuators = await Actuators.open(
-      { config, ports, clock, files, runProgram, log, onRuleEvent, report, idOf, alerts, localTime },
+      {
+        config,
+        ports,
+        brokerOf: brokersOf(config, session),
+        clock,
+        files,
+        runProgram,
+        log,
+        onRuleEvent,
+        report,
+        idOf,
+        alerts,
+        localTime,
+      },
       signal,
     );
-    opened = new HardwareParts(deps, { ports, actuators });
+    opened = new HardwareParts(deps, { ports, actuators, session });
     return opened;
   }
 

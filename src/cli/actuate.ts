@@ -35,7 +35,9 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
         throw new CommandError(error.message, { exitCode: EXIT.outcomeUnknown, nextStep, cause: error });
       });
   const called = json ? { name } : await namedOutput(ask, name);
-  print.result(answer, () => `${printable(called.name)}: ${outputText(answer.value ?? 'unknown', called.class)}\n`);
+  const unproven = answer.proven === false ? ' (the broker took it; nothing proves that it moved)' : '';
+  const shown = outputText(answer.value ?? 'unknown', called.class);
+  print.result(answer, () => `${printable(called.name)}: ${shown}${unproven}\n`);
 }
 
 interface CalledOutput {

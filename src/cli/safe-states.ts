@@ -8,7 +8,9 @@ import {
   peekActuators,
   readInForce,
 } from '../config/actuators-in-force.ts';
+import { peekBrokers } from '../config/peek-brokers.ts';
 import { foldersOf } from '../config/peek-config.ts';
+import type { BrokerConfig } from '../config/schema/brokers.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { systemClock } from '../host/clock.ts';
@@ -19,6 +21,7 @@ import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
 import { printable } from '../names/printable.ts';
+import { brokersOf } from '../sensors/mqtt/brokers.ts';
 import type { SafeStatesCall } from './commands/run.ts';
 import { CommandError } from './exit-code.ts';
 import { outputText } from './value-text.ts';
@@ -29,7 +32,7 @@ const DEADLINE_MS = 8_000;
 export async function applySafeStates({ flags: { config, event }, edge, print }: SafeStatesCall): Promise<void> {
   const { environment, signal: stopped, stderr } = edge;
   const clock = systemClock;
-  const { hardware, actuators, folders, faults, inForce } = await sectionsOf(config, environment);
+  const { hardware, actuators, folders, faults, inForce, brokers } = await sectionsOf(config, environment);
   // The stop hook is sure that the agent has ended, or hangs in a way that nothing ends: then all the more.
   const isHook = environment.SERVICE_RESULT !== undefined;
   const locked = isHook ? [] : [folders.stateFolder, folders.runFolder];
@@ -38,7 +41,12 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
   try {
     const marks = await PulseMarks.open(folders.runFolder, silentLog, { files: systemFiles, bootId: clock.bootId });
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(DEADLINE_MS)]);
-    const outcomes = await setSafeStates(actuators, event, { ports, clock, runProgram, marks }, signal);
+    const outcomes = await setSafeStates(
+      actuators,
+      event,
+      { ports, clock, runProgram, marks, brokerOf: brokersOf({ brokers }) },
+      signal,
+    );
     for (const { name, value, fault } of outcomes) {
       const { label = name, class: kind } = actuators.find((one) => one.name === name) ?? {};
       print.write(`${printable(label)}: ${fault ?? `set to ${outputText(value, kind)}`}\n`);
@@ -58,9 +66,11 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
 async function sectionsOf(
   config: string,
   environment: Environment,
-): Promise<ActuatorSections & { readonly inForce: string }> {
+): Promise<ActuatorSections & { readonly inForce: string; readonly brokers: readonly BrokerConfig[] }> {
   // Before root's rights are given up, as the file may be for root alone: what somebody else has left is not for root to run.
   const said = await peekActuators(config, environment).catch((error: unknown) => ({ error, folders: foldersOf({}) }));
+  // Those of the file in place: their passwords are left nowhere else.
+  const brokers = await peekBrokers(config, environment).catch(() => []);
   const inForce = inForcePath(said.folders.runFolder, environment);
   await actAsOwnerOf(said.folders.stateFolder);
   await actAsOwnerOfWay(inForce);
@@ -69,7 +79,7 @@ async function sectionsOf(
   const left = await readInForce(inForce, systemFiles, systemClock.bootId).catch(
     (error: unknown) => void faults.push(messageOf(error)),
   );
-  if (left !== undefined) return { ...actuatorsLeft(left, inForce, environment), inForce };
+  if (left !== undefined) return { ...actuatorsLeft(left, inForce, environment), inForce, brokers };
   if ('error' in said) throw said.error;
-  return { ...said, faults: [...faults, ...said.faults], inForce };
+  return { ...said, faults: [...faults, ...said.faults], inForce, brokers };
 }

@@ -7,7 +7,7 @@
  *
  * Session: the broker keeps messages by the client id. Those that come before their sensor has opened wait for it.
  */
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { type IPublishPacket, MqttClient } from 'mqtt';
@@ -36,6 +36,8 @@ const BUFFERED_BYTES = 256 * 1024;
 const SESSION_EXPIRES_S = 30 * 86_400;
 /** A broker that does not take leave is left. */
 const CLOSE_WITHIN_MS = 1_000;
+/** A broker acknowledges a message within milliseconds; without an answer for so long the way to it is cut. */
+const ACKNOWLEDGE_WITHIN_MS = 5_000;
 const MAX_PEM_BYTES = 256 * 1024;
 
 interface Subscription {
@@ -73,6 +75,8 @@ export class BrokerConnection {
   readonly #startedAtMs: number;
   #outage: string | undefined;
   #client: MqttClient | undefined;
+  /** Below TLS, where that is spoken. */
+  #socket: Socket | undefined;
   #running: Promise<void> = Promise.resolve();
   #isFirst = true;
 
@@ -186,6 +190,7 @@ export class BrokerConnection {
       connectTimeout: CONNECT_WITHIN_MS,
       reconnectPeriod: 0,
       resubscribe: false,
+      queueQoSZero: false,
       ...(version === '5' && {
         properties: {
           sessionExpiryInterval: isSession ? SESSION_EXPIRES_S : 0,
@@ -200,17 +205,28 @@ export class BrokerConnection {
     const { url, caFile, clientCertificateFile, clientKeyFile, serverName } = this.#settings;
     const { protocol, hostname, port } = new URL(url);
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    if (protocol === 'mqtt:') return () => connectTcp({ host, port: Number(port || 1883) });
+    const openSocket = (defaultPort: number): Socket => {
+      this.#socket = connectTcp({ host, port: Number(port || defaultPort) });
+      return this.#socket;
+    };
+    if (protocol === 'mqtt:') return () => openSocket(1_883);
     const [ca, cert, key] = await Promise.all([caFile, clientCertificateFile, clientKeyFile].map(readPem));
+    const name = serverName ?? (isIP(host) === 0 ? host : undefined);
     return () =>
       connectTls({
+        socket: openSocket(8_883),
         host,
-        port: Number(port || 8883),
         ca,
         cert,
         key,
-        ...(serverName !== undefined && { servername: serverName }),
+        ...(name !== undefined && { servername: name }),
       });
+  }
+
+  /** Ends a connection at once, with what was written and has not gone out. */
+  #reset(client: MqttClient): void {
+    this.#socket?.resetAndDestroy();
+    client.stream.destroy();
   }
 
   #takeMessages(client: MqttClient): void {
@@ -322,18 +338,32 @@ export class BrokerConnection {
     });
   }
 
-  async #publish({ topic, payload, retain }: MqttPublication, signal: AbortSignal): Promise<void> {
+  async #publish(publication: MqttPublication, signal: AbortSignal): Promise<void> {
+    const { topic, payload, retain, qos = 1, expiresAfterMs } = publication;
     const client = this.#client;
-    if (client === undefined)
+    signal.throwIfAborted();
+    // A socket that is closed and not told yet would lose it, and the library would keep it.
+    if (client === undefined || !client.connected)
       throw retryable('hardware/mqtt-no-answer', this.#outage ?? `${this.#host} is not connected`);
     const message = typeof payload === 'string' ? payload : Buffer.from(payload);
+    const properties =
+      expiresAfterMs === undefined || this.#settings.version !== '5'
+        ? {}
+        : { properties: { messageExpiryInterval: Math.max(1, Math.floor(expiresAfterMs / 1_000)) } };
+    // What lies in a socket without an answer would arrive when the network is back, and move something that nobody waits for.
+    const cancelReset = this.#clock.after(ACKNOWLEDGE_WITHIN_MS, () => {
+      if (this.#client !== client) return;
+      this.#outage = `${this.#host} did not acknowledge a message`;
+      this.#reset(client);
+    });
     await answerWithin<void>(
       (resolve, reject) => {
         const lost = (): void =>
           reject(retryable('hardware/mqtt-no-answer', `${this.#host} hung up before it acknowledged a message`));
         client.once('close', lost);
-        client.publish(topic, message, { qos: 1, retain }, (error) => {
+        client.publish(topic, message, { qos, retain, ...properties }, (error) => {
           client.off('close', lost);
+          cancelReset();
           if (error === null || error === undefined) resolve();
           else reject(retryable('hardware/mqtt-no-answer', mqttOutage(this.#host, error), error));
         });

@@ -38,6 +38,10 @@ export interface MqttPublication {
   readonly topic: string;
   readonly payload: string | Uint8Array;
   readonly retain: boolean;
+  /** Default 1; 0 is acknowledged by nobody. */
+  readonly qos?: 0 | 1;
+  /** Time after which a broker of MQTT 5 no longer gives it to a device that was away, to the second; default: never. */
+  readonly expiresAfterMs?: number;
 }
 
 /** One user's share of a connection. */
@@ -51,11 +55,17 @@ export interface MqttConnection {
    * has come before.
    */
   subscribe(filter: string, listener: MqttListener, options?: { readonly remember: boolean }): () => void;
-  /** Resolves once the broker has acknowledged it. @throws AgentError `hardware/mqtt-no-answer`, `hardware/deadline` (retry). */
+  /**
+   * Resolves once the broker has acknowledged it. Nothing is kept for later: without a connection it is refused, and what the broker has not
+   * acknowledged goes with the connection, which ends a few seconds later. @throws AgentError `hardware/mqtt-no-answer`, `hardware/deadline` (retry).
+   */
   publish(publication: MqttPublication, signal: AbortSignal): Promise<void>;
   /** Gives the share back; the last one closes the connection. Idempotent. */
   close(): Promise<void>;
 }
+
+/** Finds a broker of the configuration by its name. */
+export type BrokerOf = (name: string) => Promise<MqttBrokerSettings | undefined>;
 
 export interface MqttPort {
   /** Returns a share at once, also while the broker is not there. @throws AgentError `hardware/mqtt-busy` (retry) while others have other settings. */

@@ -4,11 +4,12 @@ import { command } from '../actuators/command/definition.ts';
 import { gpioOutput } from '../actuators/gpio-output/definition.ts';
 import type { ActuatorDefinition, ConfigOf, Places } from '../actuators/kind/definition.ts';
 import { modbusWrite } from '../actuators/modbus-write/definition.ts';
+import { mqttOutput } from '../actuators/mqtt/definition.ts';
 import { processOutput } from '../actuators/process/definition.ts';
 import { pwm } from '../actuators/pwm/definition.ts';
 import { serialWrite } from '../actuators/serial-write/definition.ts';
 
-export const ACTUATOR_KINDS = [gpioOutput, pwm, serialWrite, modbusWrite, command, processOutput] as const;
+export const ACTUATOR_KINDS = [gpioOutput, pwm, serialWrite, modbusWrite, mqttOutput, command, processOutput] as const;
 
 export type ActuatorKind = (typeof ACTUATOR_KINDS)[number]['kind'];
 type AnyConfig = ConfigOf<(typeof ACTUATOR_KINDS)[number]['schema']>;

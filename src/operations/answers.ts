@@ -25,6 +25,8 @@ export type OutputAnswer = {
   readonly by: Writer | undefined;
   readonly pulsing: true | undefined;
   readonly fault: string | undefined;
+  /** False where it was taken, and nothing proves that it moved. */
+  readonly proven: false | undefined;
 };
 
 /** One value of a reading, as the agent and a driver both give it. */

@@ -190,6 +190,7 @@ function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readon
   return [safe.stop, safe.crash, ...(limits.maxOnMs !== undefined || note.marked === true ? [false] : [])];
 }
 
-export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): OutputAnswer {
-  return { name, value: value ?? null, by, pulsing: pulsing || undefined, fault };
+export function stateAsJson({ name, value, by, pulsing, fault, isUnproven }: ActuatorState): OutputAnswer {
+  const proven = isUnproven === true ? false : undefined;
+  return { name, value: value ?? null, by, pulsing: pulsing || undefined, fault, proven };
 }

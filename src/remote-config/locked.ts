@@ -104,7 +104,7 @@ const ASKING: readonly string[] = ['request', 'requestHex', 'preset', 'before', 
 /** Fixed attributes that would stand in place of what the agent tells by itself. */
 const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set(OWN_CLIENT_KEYS);
 /** Kinds of outputs that run nothing; any other may, also one that the environment names. */
-const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write']);
+const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write', 'mqtt']);
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set(SENSOR_KINDS.map(({ kind }) => kind));
 
 const DEVICE_SERVER = /^(?:tcp|rfc2217):\/\//;

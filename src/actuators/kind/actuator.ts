@@ -20,6 +20,8 @@ export interface ActuatorDriver {
   readonly readLate?: (signal: AbortSignal) => Promise<ActuatorValue>;
   /** Calls back, until it is closed, when the hardware was unplugged: powered by its port, it comes back without what it has taken. */
   readonly onUnplug?: (listener: (why: string) => void) => void;
+  /** True for what makes its connection again by itself: it is not opened anew after faults. */
+  readonly mendsItself?: boolean;
   /** Leaves the hardware as it is. Idempotent. */
   close(): Promise<void>;
 }
@@ -68,6 +70,8 @@ export interface ActuatorSettings {
   readonly idempotent: boolean;
   /** True when it stays as it is while this board has no power. */
   readonly ownSupply?: boolean;
+  /** True where what takes a command does not prove that anything moved. */
+  readonly unproven?: boolean;
   /** True for one that cannot be read back: what was said of it before a start is not written again. */
   readonly writtenOnce?: boolean;
 }
@@ -84,6 +88,8 @@ export interface ActuatorState {
   readonly fault: string | undefined;
   /** It was as desired, and somebody has changed it at the device since, or the device has forgotten it. */
   readonly isChangedAtDevice?: boolean;
+  /** The value is what was taken last, and nobody proves that it moved. */
+  readonly isUnproven?: boolean;
 }
 
 /** Returns the value that is off; undefined for a text. */

@@ -10,6 +10,7 @@ import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { section } from '../../config/fields/fields.ts';
 import type { Finding, Placed } from '../../config/fields/findings.ts';
 import { lazySection } from '../../config/fields/lazy-section.ts';
+import type { BrokerOf } from '../../hardware/mqtt-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { Log } from '../../host/log.ts';
 import type { HostMachine } from '../../host/machine.ts';
@@ -30,6 +31,8 @@ export interface Places {
 
 export interface DriverDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {
   readonly ports: Ports;
+  /** Broker of a name. */
+  readonly brokerOf?: BrokerOf | undefined;
   /** None in what sets safe states after a stop. */
   readonly log?: Log;
 }
@@ -57,6 +60,8 @@ export interface ActuatorDefinition<S extends z.ZodType = z.ZodType, C = ConfigO
   maxPulseMs?(config: C): number | undefined;
   /** True when the hardware can be asked what it does. */
   isReadable(config: C): boolean;
+  /** True where a command that was taken is proven by nobody; default: what takes it moves. */
+  isUnproven?(config: C): boolean;
   /** Time between two questions of what the hardware shows, where somebody at the device may change it; default: after movements alone. */
   readEveryMs?(config: C): number | undefined;
   /** Time after which what is in force is written again, for hardware that forgets it; default: never. */

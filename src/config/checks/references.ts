@@ -44,7 +44,7 @@ export const checkReferences: Check = ({
   for (const { config, path } of [...sensors, ...actuators])
     if (config.device !== undefined) refer(config.device, [...path, 'device'], 'device');
   const brokers = new Set((sections.brokers ?? []).map(({ name }) => name));
-  for (const { config, path } of sensors)
+  for (const { config, path } of [...sensors, ...actuators])
     if (config.kind === 'mqtt' && !brokers.has(config.broker))
       findings.push({
         ...finding([...path, 'broker'], 'unknown broker', namesInWords(brokers, 'a broker under brokers:')),

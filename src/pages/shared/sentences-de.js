@@ -121,6 +121,7 @@ export const sentences = {
   outputNotYet: ({ why }) => `noch nicht: ${inGerman(why)}`,
   outputUnwritten: () => 'seit dem Start nicht geschrieben',
   outputLastWritten: (v) => `zuletzt geschrieben: ${value(v)}, seit dem Start nicht mehr`,
+  outputUnproven: () => 'der Broker hat es angenommen; dass sich etwas bewegt hat, ist durch nichts belegt',
   outputAtDevice: (v) => `am Gerät geändert: ${value(v)}`,
   operatorEnded: (v) =>
     `„${value(v)}“ von Hand (${writer(v.by)}) wurde${before(v)} beendet durch ${ENDED_BY[v.end] ?? foreign(v.end)}`,

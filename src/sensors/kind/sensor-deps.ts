@@ -1,5 +1,5 @@
 /** Dependencies of the sensors. */
-import type { MqttBrokerSettings } from '../../hardware/mqtt-port.ts';
+import type { BrokerOf } from '../../hardware/mqtt-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Files } from '../../host/files.ts';
@@ -42,8 +42,6 @@ export interface ValuesOfSensors {
   /** Has its values calculated, each after those that it is made of, now and when their keys come, until the returned function is called. */
   make(sensor: MadeSensor): () => void;
 }
-
-export type BrokerOf = (name: string) => Promise<MqttBrokerSettings | undefined>;
 
 export interface SensorDeps {
   readonly ports: Ports;

@@ -1,6 +1,6 @@
 /** Brokers of a configuration, as their connections want them. */
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
-import type { BrokerOf } from '../kind/sensor-deps.ts';
+import type { BrokerOf } from '../../hardware/mqtt-port.ts';
 
 /**
  * @param sessionId id of the session where a broker has none of its own; without it connections have sessions that end with them, so that a
