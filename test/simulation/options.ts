@@ -308,6 +308,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
     'the bus of a world is a line; test/unit/hardware and the lab have units behind TCP',
   ],
   ['actuators[](modbus-write).connection.host', 'as for sensors'],
+  ['actuators[](mqtt)', 'as brokers[]; src/actuators/mqtt'],
   [
     'brokers[]',
     'the network of a world has no hosts: test/unit/hardware/mqtt.test.ts and test/integration/mqtt-kills.test.ts',

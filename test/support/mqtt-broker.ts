@@ -25,6 +25,8 @@ export class FakeBroker {
   connections = 0;
   /** Return code of the answer to connect. */
   refuseWith = 0;
+  /** Answers publications. */
+  acknowledges = true;
   readonly #server: Server;
   #socket: Socket | undefined;
   #version = 5;
@@ -108,7 +110,7 @@ export class FakeBroker {
     if (type === 'subscribe') this.#send(0x90, Buffer.of(body[0] ?? 0, body[1] ?? 0, ...none, 1));
     if (type === 'unsubscribe') this.#send(0xb0, Buffer.of(body[0] ?? 0, body[1] ?? 0, ...none, ...none));
     if (type === 'pingreq') this.#send(0xd0, Buffer.alloc(0));
-    if (type === 'publish') {
+    if (type === 'publish' && this.acknowledges) {
       const nameLength = body.readUInt16BE(0);
       this.#send(0x40, body.subarray(2 + nameLength, 4 + nameLength));
     }

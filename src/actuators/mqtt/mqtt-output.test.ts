@@ -9,7 +9,8 @@ import type { Ports } from '../../hardware/ports.ts';
 import { runProgram } from '../../host/run-program.ts';
 import { actuatorSettings } from '../actuator-settings.ts';
 import { reopeningDriver } from '../open-driver.ts';
-import { mqttOutput } from './definition.ts';
+import { type MqttOutputConfig, mqttOutput } from './definition.ts';
+import { opener } from './driver.ts';
 import { messageFor, stateIn } from './messages.ts';
 
 const BROKER = { name: 'house', url: 'mqtt://b', version: '5', keepAliveMs: 30_000, maxPacketBytes: 1_000 } as const;
@@ -64,7 +65,7 @@ async function open(more: Readonly<Record<string, unknown>> = {}) {
     close: async () => {},
   };
   const deps = { ports: { mqtt } as unknown as Ports, clock: bench.clock, runProgram, brokerOf: async () => BROKER };
-  bench.drivers.plug = reopeningDriver(config, deps);
+  bench.drivers.plug = reopeningDriver(config, deps, opener(config as MqttOutputConfig, deps));
   const opening = bench.open(actuatorSettings(config));
   await bench.clock.advance(6_000);
   return await opening;

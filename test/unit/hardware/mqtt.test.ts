@@ -180,6 +180,43 @@ describe('a connection to a broker', () => {
     expect(broker.packets.some(({ type }) => type === 'publish')).toBe(true);
   });
 
+  it('gives up with the connection what is not acknowledged, and never sends it again', async () => {
+    const { broker, connection } = await given();
+    await until(() => expect(connection.outage).toBeUndefined());
+    broker.acknowledges = false;
+    const sent = connection.publish({ topic: 'set', payload: 'on', retain: false }, signal);
+    await until(() => expect(broker.packets.filter(({ type }) => type === 'publish')).toHaveLength(1));
+    broker.acknowledges = true;
+    broker.hangUp();
+    await expect(sent).rejects.toThrow(/hung up before it acknowledged/);
+    await expect(connection.publish({ topic: 'set', payload: 'on', retain: false, qos: 0 }, signal)).rejects.toThrow();
+    await until(() => expect(broker.connections).toBe(2));
+    await until(() => expect(connection.outage).toBeUndefined());
+    await connection.publish({ topic: 'set', payload: 'off', retain: false }, signal);
+    const published = broker.packets.filter(({ type }) => type === 'publish').map(({ body }) => body.toString('latin1'));
+    expect(published.map((body) => /(on|off)$/.exec(body)?.[0])).toEqual(['on', 'off']);
+  });
+
+  it('ends a connection on which nothing is acknowledged', async () => {
+    const { broker, connection } = await given();
+    await until(() => expect(connection.outage).toBeUndefined());
+    broker.acknowledges = false;
+    const sent = connection.publish({ topic: 'set', payload: 'on', retain: false }, AbortSignal.timeout(100));
+    await expect(sent).rejects.toMatchObject({ code: 'hardware/deadline' });
+    expect(connection.outage).toBeUndefined();
+    await vi.waitFor(() => expect(broker.connections).toBe(2), { timeout: 10_000 });
+    expect(broker.packets.filter(({ type }) => type === 'publish')).toHaveLength(1);
+  });
+
+  it('says when a message expires, to a broker that understands it', async () => {
+    const { broker, connection } = await given();
+    await until(() => expect(connection.outage).toBeUndefined());
+    await connection.publish({ topic: 'set', payload: 'on', retain: false, expiresAfterMs: 5_900 }, signal);
+    const body = broker.packets.find(({ type }) => type === 'publish')?.body;
+    // MQTT 5.0, section 3.3.2.3.3: property 2 with four bytes.
+    expect(body?.includes(Buffer.of(5, 2, 0, 0, 0, 5))).toBe(true);
+  });
+
   it.each([
     [134, /refuses user or password$/],
     [132, /choose the other by version$/],
