@@ -26,7 +26,7 @@ interface Found {
 }
 
 /** The buses whose findings are rows. */
-type BusOfRows = Exclude<BusKind, 'modbus' | 'serial'>;
+type BusOfRows = Exclude<BusKind, 'modbus' | 'mqtt' | 'serial'>;
 
 const LOAD_DRIVER =
   'a chip is read by the kernel once its driver is loaded (on a Raspberry Pi: a dtoverlay line in config.txt; see docs/wiring.md)';
@@ -60,6 +60,7 @@ export async function scan(call: ScanCall): Promise<void> {
   if (args.bus === 'modbus') return (await import('./scan-modbus.ts')).scanModbus(call, hardware);
   const ports = openPorts({ clock: systemClock, hardware });
   try {
+    if (args.bus === 'mqtt') return await (await import('./scan-mqtt.ts')).scanMqtt(call, ports.mqtt);
     if (args.bus === 'serial') return await (await import('./scan-serial.ts')).scanSerial(call, ports);
     const { found, rows } = await BUSES[args.bus](ports, flags, edge);
     if (found.length === 0 && flags.json !== true) edge.stderr.write(`nothing found; ${ADVICE[args.bus]}\n`);

@@ -17,7 +17,7 @@ export const SENTENCES = {
   actuate: 'set or release an actuator from on site, or ask why it is as it is',
   devices: 'list, show, claim, move and remove attached devices, and renew their tokens',
   outbox: 'show, list, export, verify and drain what waits for the platform',
-  scan: 'show what hangs on a bus: i2c, serial, gpio, one-wire, modbus, or chips of the kernel: iio, hwmon',
+  scan: 'show what hangs on a bus: i2c, serial, gpio, one-wire, modbus, an MQTT broker, or chips of the kernel: iio, hwmon',
   models:
     'list devices that are known: model: NAME in a modbus sensor or preset: NAME in a serial-line sensor reads them',
   driver: 'begin a driver of your own as a program, or test one against recorded input',

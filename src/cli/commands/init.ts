@@ -73,7 +73,7 @@ number for a setting: where one of them drives something, say --no-scan, and loo
   run: async (call) => (await import('../init.ts')).initialise(call),
 });
 
-const BUSES = ['i2c', 'serial', 'gpio', 'one-wire', 'modbus', 'iio', 'hwmon'] as const;
+const BUSES = ['i2c', 'serial', 'gpio', 'one-wire', 'modbus', 'mqtt', 'iio', 'hwmon'] as const;
 export type BusKind = (typeof BUSES)[number];
 
 const PARITIES = ['none', 'even', 'odd'] as const;
@@ -107,7 +107,10 @@ const SCAN_OPTIONS = {
   port: valued('<port>', 'serial port to listen on, or of a Modbus line; with --host its TCP port', {
     byDefault: '502',
   }),
-  for: valued('<time>', 'how long to listen at each speed', {
+  broker: valued('<broker>', 'MQTT broker to listen at: mqtt://host, mqtts://host, or its name under brokers:'),
+  user: valued('<name>', 'user at the broker; its password comes from a prompt, a file, or the variable MQTT_PASSWORD'),
+  passwordFile: valued('<file>', 'the password of that user, in a file'),
+  for: valued('<time>', 'how long to listen, at each speed or at the broker', {
     parse: duration('a time such as 12s', 10),
     byDefault: 3_000,
   }),
@@ -126,7 +129,7 @@ const SCAN_OPTIONS = {
     parse: duration('a time such as 300ms', 10),
     byDefault: 300,
   }),
-  devices: toggle('of Modbus and M-Bus, show each meter as a device of its own on the platform'),
+  devices: toggle('of Modbus, M-Bus and MQTT, show each meter or device as a device of its own on the platform'),
   json: toggle('print what was found as JSON'),
 };
 export type ScanCall = Call<typeof SCAN_OPTIONS, typeof SCAN_ARGUMENTS>;
@@ -143,6 +146,7 @@ export const SCAN = command('scan', {
     'scan serial --port /dev/ttyUSB0 --ask',
     'scan modbus --port /dev/ttyUSB0',
     'scan modbus --host 192.168.1.20',
+    'scan mqtt --broker mqtt://192.168.1.10 --user turnstone --for 1m',
     'scan iio',
   ],
   notes: `\
@@ -150,6 +154,7 @@ Nothing is configured. Serial ports are listened to, and nothing is written to t
 and a few boards restart when their port is opened. Modbus units are read, and nothing is written to them (functions 1
 to 4, 17 and 43, and 8 after a lost answer); a port or host that the running agent uses is not scanned. To tell I2C chips apart a register of each that
 answers is read. A few simple converters, expanders and bus switches have none and take the register’s number for a setting: where one of them drives
-something, look with --addresses-only.`,
+something, look with --addresses-only. At a broker announcements of Zigbee2MQTT, Home Assistant, Shelly and Tasmota are listened to, and nothing is
+published. Anybody who may publish there may announce things: look at what is shown before it is pasted.`,
   run: async (call) => (await import('../scan.ts')).scan(call),
 });

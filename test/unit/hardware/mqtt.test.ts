@@ -193,7 +193,9 @@ describe('a connection to a broker', () => {
     await until(() => expect(broker.connections).toBe(2));
     await until(() => expect(connection.outage).toBeUndefined());
     await connection.publish({ topic: 'set', payload: 'off', retain: false }, signal);
-    const published = broker.packets.filter(({ type }) => type === 'publish').map(({ body }) => body.toString('latin1'));
+    const published = broker.packets
+      .filter(({ type }) => type === 'publish')
+      .map(({ body }) => body.toString('latin1'));
     expect(published.map((body) => /(on|off)$/.exec(body)?.[0])).toEqual(['on', 'off']);
   });
 
