@@ -4,8 +4,11 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
     'The command writes several registers, and some of them alone were written. The message says which, and why.',
   'actuators/min-off': 'The output is to stay off for its `minOff`. The message says how long that takes.',
   'actuators/min-on': 'The output is to stay on for its `minOn`. The message says how long that takes.',
-  'actuators/no-answer': 'The other end of the line does not answer as it is to.',
-  'actuators/no-state': 'The program of the output has not told its state since it was started.',
+  'actuators/no-answer':
+    'The other end of the line does not answer as it is to; or an MQTT broker took a command, and the device did not say that it is as told.',
+  'actuators/no-state':
+    'The program or the device of the output has not told its state since the start. The message says why, where that is known.',
+  'actuators/no-broker': 'The MQTT broker that the output names is not in the configuration that is in force.',
   'actuators/program-failed': 'The program of the output did not end well. The message has its name and what it said.',
   'agent/bad-request': 'A request to the running agent lacks something, or has too much of it. The message says what.',
   'agent/unreadable-file': 'A certificate or key that the configuration names cannot be read now.',

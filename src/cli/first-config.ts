@@ -31,6 +31,19 @@ export interface FirstConfig {
   readonly found: FoundBoard;
   /** Each meter on a serial port is a device of its own on the platform. */
   readonly hasDevices?: boolean;
+  /** Devices at a broker on this machine. */
+  readonly atBroker?: AtBroker | undefined;
+}
+
+/** Devices at a broker. */
+export interface AtBroker {
+  /** Entry of `brokers:`. */
+  readonly broker: string;
+  /** Entries of `sensors:` and `actuators:`, and of `devices:`, with names that are free. */
+  readonly propose: (
+    names: FreeNames,
+    hasDevices: boolean,
+  ) => { readonly sensors: string; readonly outputs: string; readonly slots: readonly Slot[] };
 }
 
 /** The line of a configuration for a chip that the kernel reads. */
@@ -38,7 +51,7 @@ export function kernelSnippet(section: JsonObject): string {
   return `- ${flowText(section)}`;
 }
 
-export function firstConfigText({ found, hasDevices = false, ...config }: FirstConfig): string {
+export function firstConfigText({ found, hasDevices = false, atBroker, ...config }: FirstConfig): string {
   const names = new FreeNames();
   const { kernelDevices = [] } = found;
   const slots: Slot[] = [];
@@ -49,19 +62,27 @@ export function firstConfigText({ found, hasDevices = false, ...config }: FirstC
     ...kernelDevices.map((device) => `  ${kernelSnippet(kernelSection(device, names, { hasKeys: true }))}`),
     ...found.serialPorts.map((port) => serialLines(port, names, hasDevices ? slots : undefined)),
   ];
+  const spoken = atBroker?.propose(names, hasDevices);
+  slots.push(...(spoken?.slots ?? []));
+  const brokers = atBroker === undefined ? '' : `brokers:\n  - ${atBroker.broker}\n`;
   return `# Configuration of the Turnstone agent. Every option is shown in turnstone.example.yaml.
 version: 1
 platform:
   url: ${quoted(config.url)}
-${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}${statusLines(config)}${remoteLines(config)}${slotLines(slots)}sensors:
+${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}${statusLines(config)}${remoteLines(config)}${slotLines(slots)}${brokers}sensors:
 ${sensors.join('\n')}
-# actuators:
+${spoken?.sensors ?? ''}# actuators:
 #   - { name: relay, kind: gpio-output, line: GPIO5, safe: { start: off, stop: off, crash: off } }
-# rpc: # methods for dashboards' widgets; with one output their default names (getValue, setValue, …) need none
+${commented(spoken?.outputs ?? '')}# rpc: # methods for dashboards' widgets; with one output their default names (getValue, setValue, …) need none
 #   methods:
 #     getRelay: { actuator: relay, read: true }
 #     setRelay: { actuator: relay }
 `;
+}
+
+/** Lines as comments: what moves something is switched on by a person. */
+function commented(lines: string): string {
+  return lines.replace(/^(?=.)/gm, '# ');
 }
 
 /** The line of a configuration that switches a chip on, without its keys; a comment where nobody knows what it is. */

@@ -26,7 +26,10 @@ const MAX_FAULT_LENGTH = 200;
 
 /** Resolves with those that were found, in their order; kinds that every machine has are not tried. */
 export async function trySensors(config: AgentConfig, edge: Edge): Promise<readonly TriedSensor[]> {
-  const found = config.sensors.filter(({ kind }) => definitionOf(kind).everywhere === undefined);
+  const found = config.sensors.filter(
+    // Devices at a broker have announced themselves, and speak when something changes.
+    ({ kind }) => definitionOf(kind).everywhere === undefined && kind !== 'mqtt',
+  );
   const tried: TriedSensor[] = [];
   const tryAll = async (signal: AbortSignal): Promise<void> => {
     await withProgress(edge.stderr, 'reading each sensor', async (progress) => {

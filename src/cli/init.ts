@@ -1,5 +1,6 @@
 /** Writes a first configuration: from a few questions, or flags, and a look at the buses; it passes check-config, and its sensors were read once. */
 
+import { connect } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { faultLine } from '../config/fields/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
@@ -30,6 +31,8 @@ const CONFIG_MODE = 0o640;
 /** At one speed, and at all of them. */
 const LISTEN_MS = 2_000;
 const MAX_LISTEN_MS = 10_000;
+const BROKER_PORT = 1_883;
+const BROKER_ANSWERS_WITHIN_MS = 500;
 
 export async function initialise({ flags, edge, print, settings }: InitCall): Promise<void> {
   const out = resolve(flags.out);
@@ -44,7 +47,8 @@ export async function initialise({ flags, edge, print, settings }: InitCall): Pr
     ? await lookAround(flags, edge)
     : { chips: [], thermometers: [], serialPorts: [], faults: [] };
   const hasDevices = await asksForDevices(flags, edge, { ...answers, found });
-  const text = firstConfigText({ ...answers, found, hasDevices });
+  const atBroker = await asksForBroker(flags, edge);
+  const text = firstConfigText({ ...answers, found, hasDevices, atBroker });
   const tried = await writeTried(out, text, { flags, edge });
   print.result({ file: out, found, tried }, () => summary(out, found, tried, print));
 }
@@ -58,6 +62,33 @@ async function asksForDevices(
   const meters = found.serialPorts.flatMap(({ guesses = [] }) => guesses).length;
   if (devices === true || yes === true || meters < 2 || credentials.way !== 'provision') return devices === true;
   return /^y/i.test(await edge.ask(`${meters} meters were found: each a device of its own on the platform? [y/N] `));
+}
+
+/** Asks once, and only where a broker answers on this machine, which many gateways of radio sensors have. */
+export async function asksForBroker(
+  { yes, scan, simulate }: Pick<InitCall['flags'], 'yes' | 'scan' | 'simulate'>,
+  edge: Edge,
+  port = BROKER_PORT,
+): Promise<FirstConfig['atBroker']> {
+  if (yes === true || !scan || simulate !== undefined || !(await answers(port))) return undefined;
+  const asks = `An MQTT broker answers at localhost:${port}: look for devices there? [y/N] `;
+  if (!/^y/i.test((await edge.ask(asks)).trim())) return undefined;
+  const { devicesAtBroker } = await import('./init-broker.ts');
+  return await devicesAtBroker(port, edge);
+}
+
+/** True where something takes a connection. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: 'localhost', port, timeout: BROKER_ANSWERS_WITHIN_MS });
+    const end = (isThere: boolean): void => {
+      socket.destroy();
+      resolve(isThere);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('timeout', () => end(false));
+    socket.once('error', () => end(false));
+  });
 }
 
 /** Writes the configuration only when it passes check-config; its sensors are tried before. */

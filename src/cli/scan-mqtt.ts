@@ -53,13 +53,27 @@ export async function scanMqtt(call: ScanCall, mqtt: MqttPort, clock: Clock = sy
 
 /** Sections of what was found. */
 export function mqttLines(found: readonly ProposedDevice[]): string {
-  const outputs = found.flatMap((device) => device.outputs.map((one) => `${heading(device)}  - ${sectionText(one)}\n`));
-  return `sensors:\n${mqttSensorLines(found)}${outputs.length === 0 ? '' : `actuators:\n${outputs.join('')}`}`;
+  const outputs = mqttOutputLines(found);
+  return `sensors:\n${mqttSensorLines(found)}${outputs === '' ? '' : `actuators:\n${outputs}`}`;
 }
 
 /** Entries of `sensors:`. */
 export function mqttSensorLines(found: readonly ProposedDevice[]): string {
-  return found.flatMap((device) => device.sensors.map((one) => `${heading(device)}  - ${sectionText(one)}\n`)).join('');
+  return linesOf(found, ({ sensors }) => sensors);
+}
+
+/** Entries of `actuators:`. */
+export function mqttOutputLines(found: readonly ProposedDevice[]): string {
+  return linesOf(found, ({ outputs }) => outputs);
+}
+
+function linesOf(
+  found: readonly ProposedDevice[],
+  sectionsOf: (device: ProposedDevice) => readonly JsonObject[],
+): string {
+  return found
+    .flatMap((device) => sectionsOf(device).map((one) => `${heading(device)}  - ${sectionText(one)}\n`))
+    .join('');
 }
 
 function heading({ family, name, model }: ProposedDevice): string {
@@ -67,7 +81,7 @@ function heading({ family, name, model }: ProposedDevice): string {
 }
 
 /** A section in a flow of YAML, with its texts as texts. */
-export function sectionText(section: JsonObject): string {
+function sectionText(section: JsonObject): string {
   const members = Object.entries(section).flatMap(([key, value]) =>
     value === undefined ? [] : [`${textOf(key)}: ${valueText(value)}`],
   );

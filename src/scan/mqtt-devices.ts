@@ -41,7 +41,7 @@ const MAX_MESSAGES = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_DEVICES = 1_000;
 /** A broker that is there takes the connection by then. */
-const CONNECT_WITHIN_MS = 10_000;
+const CONNECT_WITHIN_MS = 4_000;
 const LOOK_EVERY_MS = 50;
 /** A plug that is switched on and off tells something each hour at the latest. */
 const PERIOD = '1h';

@@ -95,7 +95,9 @@ describe('devices at a broker', () => {
     'make sections that a configuration takes, as devices of their own: %s',
     async (hasDevices) => {
       const all = found(messages, hasDevices);
-      const devices = hasDevices ? `devices:\n${all.map(({ slot }) => `  - { name: ${slot}, accessToken: token-${slot} }\n`).join('')}` : '';
+      const devices = hasDevices
+        ? `devices:\n${all.map(({ slot }) => `  - { name: ${slot}, accessToken: token-${slot} }\n`).join('')}`
+        : '';
       const config = await configOf(
         `${SMALLEST}brokers: [{ name: house, url: "mqtt://broker" }]\n${devices}${mqttLines(all)}`,
       );
