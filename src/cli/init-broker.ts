@@ -8,7 +8,7 @@ import type { Edge } from './edge.ts';
 import type { AtBroker } from './first-config.ts';
 import { mqttOutputLines, mqttSensorLines } from './scan-mqtt.ts';
 
-/** What is retained comes at once, and most of the others within some seconds. */
+/** Retained messages come at once, and most of the others within some seconds. */
 const LISTEN_MS = 3_000;
 const NAME = 'house';
 

@@ -21,7 +21,6 @@ import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
 import { printable } from '../names/printable.ts';
-import { brokersOf } from '../sensors/mqtt/brokers.ts';
 import type { SafeStatesCall } from './commands/run.ts';
 import { CommandError } from './exit-code.ts';
 import { outputText } from './value-text.ts';
@@ -44,7 +43,13 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
     const outcomes = await setSafeStates(
       actuators,
       event,
-      { ports, clock, runProgram, marks, brokerOf: brokersOf({ brokers }) },
+      {
+        ports,
+        clock,
+        runProgram,
+        marks,
+        brokerOf: async (name: string) => (await import('../sensors/mqtt/brokers.ts')).brokersOf({ brokers })(name),
+      },
       signal,
     );
     for (const { name, value, fault } of outcomes) {

@@ -350,7 +350,7 @@ export class BrokerConnection {
       expiresAfterMs === undefined || this.#settings.version !== '5'
         ? {}
         : { properties: { messageExpiryInterval: Math.max(1, Math.floor(expiresAfterMs / 1_000)) } };
-    // What lies in a socket without an answer would arrive when the network is back, and move something that nobody waits for.
+    // Messages that lie in a socket without an answer would arrive when the network is back, and move something that nobody waits for.
     const cancelReset = this.#clock.after(ACKNOWLEDGE_WITHIN_MS, () => {
       if (this.#client !== client) return;
       this.#outage = `${this.#host} did not acknowledge a message`;

@@ -28,7 +28,7 @@ const FILTERS: readonly string[] = [
   'homeassistant/+/+/+/config',
   'tasmota/discovery/+/config',
   'tasmota/discovery/+/sensors',
-  'shellies/announce',
+  'shellies/+',
   'shellies/+/relay/+',
   'shellies/+/relay/+/power',
   '+/online',
@@ -108,7 +108,7 @@ export interface ProposalOptions {
   readonly hasDevices: boolean;
 }
 
-/** What two families tell of one topic is proposed once, by the first that tells it. */
+/** Proposes sections: a topic that two families tell of once, by the first of them. */
 export function proposalsFrom(messages: HeardMessages, options: ProposalOptions): readonly ProposedDevice[] {
   const devices = [zigbeeDevices, tasmotaDevices, shellyDevices, homeAssistantDevices].flatMap((read) =>
     read(messages),

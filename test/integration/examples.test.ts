@@ -135,7 +135,8 @@ async function readings(sensors: readonly SensorConfig[], { ports, folder }: Boa
 }
 
 async function movements(config: AgentConfig, { ports, record }: BoardBench): Promise<void> {
-  for (const actuator of config.actuators) {
+  // A board has no broker.
+  for (const actuator of config.actuators.filter(({ kind }) => kind !== 'mqtt')) {
     const isSwitch = actuator.kind === 'gpio-output' || ('type' in actuator && actuator.type === 'bool');
     const isText = actuator.kind === 'command' || actuator.kind === 'process';
     const driver = await openDriver(actuator, { ...OF_THIS_MACHINE, ports, clock: systemClock }, signal);

@@ -12,7 +12,7 @@ import { isTopic } from '../../values/mqtt-topics.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 
 const TOPIC = 'a topic without + and #';
-/** What the device says is in memory: asking costs nothing. */
+/** Words of the device are in memory: asking costs nothing. */
 const LOOK_EVERY_MS = 1_000;
 /** Beside the deadline of the device: for a connection that is being made. */
 const DEADLINE_MARGIN_MS = 4_000;
@@ -30,7 +30,7 @@ const schema = actuatorSection('mqtt', () => ({
   topic: topic(),
   /** Default: boolean for `send` with `on` and `off` alone, text for `send` with words, else number. */
   valueType: valueType().removeDefault().optional(),
-  /** What each value is told by: `{ on: "ON", off: "OFF" }`. */
+  /** Message for each value: `{ on: "ON", off: "OFF" }`. */
   send: table(commandedValue(), message()).meta({ private: true }).optional(),
   /** In place of `send`: `{value}` is replaced by the value; a text in a template that is JSON is written as JSON has it. */
   template: text(/^(?=[\s\S]*\{value\})[\s\S]{1,4096}$/, 'a template with {value} in it')
@@ -44,7 +44,7 @@ const schema = actuatorSection('mqtt', () => ({
   stateTopic: topic().optional(),
   /** Place of the state where its message is JSON: `state`, `relays[0].ison`. A message without it says nothing. */
   statePath: text(/^.{1,255}$/, 'a path').optional(),
-  /** What the device says for each value, where it is another text than `send` has, and not on, off, true, false, 1, 0 or the number itself. */
+  /** Text of the device for each value, where it is another one than `send` has, and not on, off, true, false, 1, 0 or the number itself. */
   states: table(commandedValue(), z.string().max(MAX_MESSAGE)).optional(),
   /** How long the device has to say that it is as told. A broker of MQTT 5 gives the command to nobody after it. */
   deadline: duration({ min: '100ms', max: '5m' }).prefault('5s'),

@@ -29,7 +29,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
     const untilMs = clock.monotonicMs() + BEGIN_WITHIN_MS;
     let shown: ToldState | undefined;
     let hasSpoken = false;
-    /** What the device has said by itself since it was told something else. */
+    /** Value that the device has said by itself since it was told something else. */
     let proven: ActuatorValue | undefined;
     let onState = (): void => {};
     const take = ({ payload, isRetained }: MqttMessage): void => {

@@ -15,7 +15,7 @@ export interface AnnouncedSensor {
 }
 
 export interface AnnouncedOutput {
-  /** What it is of its device; empty for the one that it has. */
+  /** Name among the outputs of its device; empty for the only one. */
   readonly part: string;
   readonly topic: string;
   readonly send?: Readonly<Record<string, string>>;

@@ -14,6 +14,8 @@ import {
   textIn,
 } from './announced.ts';
 
+/** Base of the topics of the first generation. */
+const FIRST = 'shellies';
 const SWITCH = { on: 'on', off: 'off' } as const;
 const VALUES: readonly (readonly [key: string, place: readonly string[], unit: string])[] = [
   ['power', ['apower'], 'W'],
@@ -28,7 +30,7 @@ export function shellyDevices(heard: HeardMessages): readonly AnnouncedDevice[] 
 }
 
 function firstGeneration(heard: HeardMessages): readonly AnnouncedDevice[] {
-  const announced = objectIn(jsonIn(heard.get('shellies/announce')));
+  const announced = objectIn(jsonIn(heard.get(`${FIRST}/announce`)));
   const ids = [...heard.keys()].flatMap((topic) => /^shellies\/([^/]+)\/relay\/\d+$/.exec(topic)?.[1] ?? []);
   return [...new Set(ids)].map((id) => {
     const base = `shellies/${id}`;
