@@ -229,33 +229,3 @@ describe('uninstalling', () => {
     expect(await readdir(gateway.path('var/lib'))).toEqual([]);
   });
 });
-
-describe('the unit', () => {
-  const unitOf = async (): Promise<string> => await readFile(join(ROOT, 'systemd/turnstone.service'), 'utf8');
-  const dropInsOf = async (): Promise<readonly string[]> =>
-    (await readdir(join(ROOT, 'systemd'))).filter((name) => name.endsWith('.conf')).sort();
-  const exposureWith = async (name: string, settings: string): Promise<number> => {
-    const file = join(out, `${name}.service`);
-    await writeFile(file, (await unitOf()).replace('[Install]', `${settings}\n[Install]`));
-    const { stdout } = await run('systemd-analyze', ['security', '--offline=true', file]);
-    return Number(/exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]);
-  };
-
-  it('is exposed by at most 1.5', async () => {
-    expect(await exposureWith('turnstone', '')).toBeLessThanOrEqual(1.5);
-  });
-
-  it('is exposed with each drop-in as its comment says', async () => {
-    const names = await dropInsOf();
-    expect(names.length).toBeGreaterThan(1);
-    for (const name of names) {
-      const text = await readFile(join(ROOT, 'systemd', name), 'utf8');
-      const said = Number(/Exposure ([\d.]+),/.exec(text)?.[1]);
-      expect(await exposureWith(name, text.slice(text.indexOf('[Service]\n') + 10)), name).toBe(said);
-    }
-  });
-
-  it('keeps what a drop-in opens when narrow-devices has named the devices', async () => {
-    for (const name of await dropInsOf()) expect(name > 'devices.conf', name).toBe(true);
-  });
-});
