@@ -7,6 +7,7 @@ import { systemClock } from '../../src/host/clock.ts';
 import { Mosquitto } from '../support/mosquitto.ts';
 import { setWord } from './chips.ts';
 import { type Guest, HOST_FROM_GUEST } from './guest.ts';
+import { until } from './platform-view.ts';
 
 const EXPANDER_OFFSET = 5;
 const EXPANDER_VALUE = `/run/expander/sim_gpio${EXPANDER_OFFSET}/value`;
@@ -91,7 +92,7 @@ export class KernelDrivers {
   }
 
   async publish(payload: string): Promise<void> {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const settings = {
       name: 'house',
       url: this.#broker.url,
@@ -101,6 +102,7 @@ export class KernelDrivers {
     } as const;
     const connection = await this.#port.open(settings, signal);
     try {
+      await until('a connection to the broker', async () => (connection.outage === undefined ? true : undefined));
       // Who subscribes later gets it, too.
       await connection.publish({ topic: 'lab/kitchen', payload, retain: true }, signal);
     } finally {
