@@ -1,7 +1,9 @@
 #!/bin/sh
 # Installs Turnstone on this machine, out of an unpacked release or, from a checkout, out of what `npm run build` and build-release.sh made.
-#   install.sh [--with-sysfs] [--no-start] [--allow-downgrade] [--trust-key FILE.pem]
+#   install.sh [--with NAME[,NAME]] [--no-start] [--allow-downgrade] [--trust-key FILE.pem]
 #   install.sh --uninstall [--purge]
+# --with opens the service's sandbox for what some kinds need, by drop-ins: sysfs, iio, can, bluetooth, input, usb. They stay when it runs again
+# without. --with-sysfs is --with sysfs.
 # Safe to run again: settings and data are kept, and nothing newer makes way for something older: neither `current` nor units, guard and
 # helper, unless --allow-downgrade says so. Those three change only here, never by an update; what a person wants otherwise in a unit
 # belongs in a drop-in (systemctl edit turnstone), which stays. TURNSTONE_ROOT installs into another file system root.
@@ -14,25 +16,37 @@ state=$root/var/lib/turnstone
 guard_state=$root/var/lib/turnstone-guard
 units=$root/etc/systemd/system
 here=$(cd "$(dirname "$0")" && pwd)
+DROPINS='sysfs iio can bluetooth input usb'
 UNITS='turnstone.service turnstone-helper.path turnstone-helper.service turnstone-guard.service turnstone-guard.timer'
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'install: %s\n' "$*" >&2; exit 1; }
 
-uninstall=no purge=no sysfs=no start=yes trust='' adopt_options=''
+uninstall=no purge=no with='' start=yes trust='' adopt_options=''
 while [ $# -gt 0 ]; do
   case $1 in
     --uninstall) uninstall=yes ;;
     --purge) purge=yes ;;
-    --with-sysfs) sysfs=yes ;;
+    --with) [ $# -ge 2 ] || die "--with needs a name: $DROPINS"; with="$with,$2"; shift ;;
+    --with-sysfs) with=$with,sysfs ;;
     --no-start) start=no ;;
     --allow-downgrade) adopt_options=--allow-downgrade ;;
     --trust-key) [ $# -ge 2 ] || die '--trust-key needs a file'; trust=$2; shift ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) die "unknown option $1" ;;
   esac
   shift
 done
+
+dropin() { # dropin NAME: its file
+  case $1 in sysfs) printf 'sysfs-gpio-pwm.conf' ;; *) printf 'turnstone-%s.conf' "$1" ;; esac
+}
+wanted=''
+IFS=,
+for name in $with; do
+  case " $DROPINS " in *" $name "*) wanted="$wanted $name" ;; *) [ -z "$name" ] || die "--with: no $name; there is $DROPINS" ;; esac
+done
+unset IFS
 
 [ "$(id -u)" = 0 ] || [ -n "$root" ] || die 'to be run by root: sudo ./install.sh'
 # systemd runs here, and not only its tools in a container or an image.
@@ -56,7 +70,7 @@ remove() {
   if cmp -s "$way_back" "$guard_state/configuration/before"; then rm -f "$way_back"; fi
   rm -f "$guard_state/configuration/state" "$staged" "$staged.tmp" "$way_back.tmp"
   for unit in $UNITS; do rm -f "$units/$unit" "$units/multi-user.target.wants/$unit" "$units/timers.target.wants/$unit"; done
-  rm -f "$units/turnstone.service.d/sysfs-gpio-pwm.conf"
+  for name in $DROPINS; do rm -f "$units/turnstone.service.d/$(dropin "$name")"; done
   if [ "$purge" = yes ]; then rm -rf "$units/turnstone.service.d"; else rmdir "$units/turnstone.service.d" 2>/dev/null || true; fi
   rm -rf "$home" "$root/var/cache/turnstone"
   rm -f "$root/etc/udev/rules.d/70-turnstone.rules" "$root/etc/sysusers.d/turnstone.conf" "$root/usr/local/bin/turnstone"
@@ -96,7 +110,7 @@ elif [ -n "$root" ]; then
   # The other tools would make the users of this machine.
   die "users of another root ($root) are made by systemd-sysusers, which is not here"
 else
-  for group in gpio i2c dialout; do getent group "$group" >/dev/null || groupadd --system "$group"; done
+  for group in gpio i2c dialout iio input plugdev; do getent group "$group" >/dev/null || groupadd --system "$group"; done
   id turnstone >/dev/null 2>&1 || useradd --system --user-group --home-dir /var/lib/turnstone --shell /usr/sbin/nologin turnstone
   usermod --append --groups gpio,i2c,dialout turnstone
 fi
@@ -158,17 +172,20 @@ if ! [ "$home/releases/$current/node" -ef "$home/guard/node" ]; then
   mv -f "$home/guard/node.new" "$home/guard/node"
 fi
 for unit in $UNITS; do put 644 "$release/systemd/$unit" "$units/$unit"; done
-if [ "$sysfs" = yes ]; then
+# One that is there is this release's too.
+for name in $DROPINS; do
+  file=$(dropin "$name")
+  case " $wanted " in *" $name "*) ;; *) [ -e "$units/turnstone.service.d/$file" ] || continue ;; esac
   install -d -m 755 "$units/turnstone.service.d"
-  put 644 "$release/systemd/sysfs-gpio-pwm.conf" "$units/turnstone.service.d/sysfs-gpio-pwm.conf"
-fi
+  put 644 "$release/systemd/$file" "$units/turnstone.service.d/$file"
+done
 put 644 "$release/systemd/70-turnstone.rules" "$root/etc/udev/rules.d/70-turnstone.rules"
 install -d -m 755 "$root/usr/local/bin"
 ln -sfn /opt/turnstone/current/turnstone "$root/usr/local/bin/turnstone"
 sync
 
 if [ "$live" = yes ]; then
-  if command -v udevadm >/dev/null; then udevadm control --reload && udevadm trigger --subsystem-match=gpio --subsystem-match=i2c-dev --subsystem-match=tty --subsystem-match=pwm || true; fi
+  if command -v udevadm >/dev/null; then udevadm control --reload && udevadm trigger --subsystem-match=gpio --subsystem-match=i2c-dev --subsystem-match=tty --subsystem-match=pwm --subsystem-match=iio || true; fi
   systemctl daemon-reload
   systemctl enable turnstone.service turnstone-helper.path turnstone-guard.timer
   systemctl start turnstone-helper.path turnstone-guard.timer

@@ -22,7 +22,7 @@ install_packages() {
   command -v apt-get >/dev/null || die 'this needs a Debian machine'
   [ "$(uname -m)" = x86_64 ] || die 'the guest is an x86-64 machine; so must the host be'
   local wanted missing=() package log
-  wanted=(qemu-system-x86 systemd systemd-sysv udev dbus dmsetup e2fsprogs i2c-tools kmod iproute2 xz-utils make gcc flex bison bc libelf-dev libssl-dev)
+  wanted=(qemu-system-x86 mosquitto perl-base systemd systemd-sysv udev dbus dmsetup e2fsprogs i2c-tools kmod iproute2 xz-utils make gcc flex bison bc libelf-dev libssl-dev)
   compgen -G '/usr/src/linux-source-6.*.tar.xz' >/dev/null || wanted+=(linux-source-6.12)
   for package in "${wanted[@]}"; do installed "$package" || missing+=("$package"); done
   [ ${#missing[@]} -gt 0 ] || return 0

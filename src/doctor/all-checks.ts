@@ -11,6 +11,7 @@ import {
   stateFolder,
 } from './checks/configuration-checks.ts';
 import { otherDevices } from './checks/devices-check.ts';
+import { dropIns } from './checks/drop-in-check.ts';
 import { actuators, devices, permissions, sensors, sharedPorts } from './checks/hardware-checks.ts';
 import { kernelDrivers } from './checks/kernel-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
@@ -27,7 +28,7 @@ const CONFIGURATION = [
   configReadable,
   remoteConfiguration,
 ];
-const HARDWARE = [devices, permissions, sharedPorts, kernelDrivers, sensors, actuators];
+const HARDWARE = [devices, permissions, sharedPorts, kernelDrivers, dropIns, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];
 const SERVICE = [unit, watchdog, agent, uploads, otherDevices, outbox, link, firmware, lockout, page, alerts];

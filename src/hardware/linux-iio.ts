@@ -24,7 +24,7 @@ const BUFFER = 'buffer';
 /** Errors of a service that may not do it, or of a user who may not. */
 const FORBIDDEN: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM']);
 const FORBIDDEN_TEXT =
-  'a buffer is set up below /sys and read from /dev/iio:deviceN, which this service may not; its drop-in turnstone-iio allows both, single values need neither';
+  'a buffer is set up below /sys and read from /dev/iio:deviceN, which this service may not; its drop-in turnstone-iio.conf allows both (install.sh --with iio), single values need neither';
 
 export class LinuxIio extends LinuxKernelDevices implements IioPort {
   readonly #classFolder: string;

@@ -32,6 +32,8 @@ export interface UnitFacts {
   readonly restarts: number;
   readonly exitCode: number;
   readonly watchdogMs: number;
+  /** Files that are read after the unit's own. */
+  readonly dropIns: readonly string[];
   readonly user: string;
 }
 
@@ -79,6 +81,7 @@ const UNIT_PROPERTIES = [
   'ExecMainStatus',
   'WatchdogUSec',
   'User',
+  'DropInPaths',
 ];
 const UNIT_DEADLINE_MS = 3_000;
 /** Enough to meet what a command of root's left in a state folder. */
@@ -291,6 +294,9 @@ export function parseUnit(text: string): UnitFacts {
     exitCode: Number(word('ExecMainStatus')),
     watchdogMs: microseconds(word('WatchdogUSec')) / 1_000,
     user: word('User'),
+    dropIns: word('DropInPaths')
+      .split(' ')
+      .filter((path) => path !== ''),
   };
 }
 

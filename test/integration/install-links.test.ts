@@ -179,6 +179,41 @@ describe.skipIf(process.getuid?.() !== 0)('install.sh, run again by root', () =>
     expect(await readFile(join(root, 'opt/turnstone/guard/boot-guard'), 'utf8')).toBe('of this installer');
   });
 
+  describe('drop-ins of --with', () => {
+    const folderOfDropIns = (): string => join(root, 'etc/systemd/system/turnstone.service.d');
+    beforeEach(async () => {
+      await stageOver('of 2.0.0');
+      for (const name of ['sysfs-gpio-pwm', 'turnstone-can', 'turnstone-iio'])
+        await writeFile(join(folder, `release/systemd/${name}.conf`), 'of this installer');
+    });
+
+    it('are the named ones, which stay and are renewed by an installation without', async () => {
+      await install(sysusers, ['--no-start', '--with', 'iio,can']);
+      const names = ['override.conf', 'turnstone-can.conf', 'turnstone-iio.conf'];
+      expect((await readdir(folderOfDropIns())).sort()).toEqual(names);
+      await writeFile(join(folder, 'release/systemd/turnstone-can.conf'), 'of the next');
+      await install(sysusers);
+      expect((await readdir(folderOfDropIns())).sort()).toEqual(names);
+      expect(await readFile(join(folderOfDropIns(), 'turnstone-can.conf'), 'utf8')).toBe('of the next');
+      await install(sysusers, ['--uninstall']);
+      expect(await readdir(folderOfDropIns())).toEqual(['override.conf']);
+    });
+
+    it('take the older option for sysfs', async () => {
+      await install(sysusers, ['--no-start', '--with-sysfs', '--with', 'can']);
+      expect((await readdir(folderOfDropIns())).sort()).toEqual([
+        'override.conf',
+        'sysfs-gpio-pwm.conf',
+        'turnstone-can.conf',
+      ]);
+    });
+
+    it('are refused by a name that is none of them, before anything changes', async () => {
+      expect(await install(sysusers, ['--no-start', '--with', 'iio,spi'])).toContain('--with: no spi; there is sysfs');
+      expect(await readdir(folderOfDropIns())).toEqual(['override.conf']);
+    });
+  });
+
   it('leaves the drop-ins of a person when it takes itself away, unless all is to go', async () => {
     await stageOver('of 2.0.0');
     await writeFile(join(root, 'etc/systemd/system/turnstone.service.d/sysfs-gpio-pwm.conf'), '');

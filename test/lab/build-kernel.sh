@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the lab's kernel into the cache and prints its folder: test/lab/build-kernel.sh CACHE
-# The folder is keyed by the source package's version and the fragment's hash, and holds bzImage, i2c-stub.ko and the config. Two
+# The folder is keyed by the source package's version and the fragment's hash, and holds bzImage, every module and the config. Two
 # that ask at once build once; a build that was interrupted leaves nothing that looks finished.
 set -euo pipefail
 
@@ -24,8 +24,8 @@ if [ ! -e "$kernel/bzImage" ]; then
   rm -rf "$work" "$kernel.new"
   mkdir -p "$work" "$kernel.new"
   # Sources of other architectures and of graphics drivers are a third of the tree; Kconfig files must stay.
-  tar -xf "$archive" -C "$work" --strip-components=1 --exclude='*/drivers/gpu/*.[ch]' --exclude='*/drivers/net/*/*.[ch]' \
-    --exclude='*/sound/*.[ch]' --exclude='*/arch/arm*/*.[chS]' --exclude='*/arch/*/*.dts*'
+  tar -xf "$archive" -C "$work" --strip-components=1 --exclude='*/drivers/gpu/*.[ch]' --exclude='*/drivers/net/ethernet/*.[ch]' \
+    --exclude='*/drivers/net/wireless/*.[ch]' --exclude='*/sound/*.[ch]' --exclude='*/arch/arm*/*.[chS]' --exclude='*/arch/*/*.dts*'
   {
     cd "$work"
     make tinyconfig
@@ -36,7 +36,8 @@ if [ ! -e "$kernel/bzImage" ]; then
     done < <(grep '^CONFIG_' "$fragment")
     nice -n 15 make -j"${LAB_JOBS:-2}" bzImage modules
   } >"$work/build.log" || { tail -n 40 "$work/build.log" >&2; exit 1; }
-  cp arch/x86/boot/bzImage drivers/i2c/i2c-stub.ko .config "$kernel.new/"
+  cp arch/x86/boot/bzImage .config "$kernel.new/"
+  find . -name '*.ko' -exec cp -t "$kernel.new/" '{}' +
   cd "$cache"
   mv "$kernel.new" "$kernel"
   rm -rf "$work"

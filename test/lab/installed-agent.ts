@@ -5,9 +5,12 @@ import type { LabRelease } from './release.ts';
 export const TOKEN = 'lab-secret-token';
 export const RELAY = 3;
 export const DOOR = 0;
+const NO_MORE = { sensors: '', actuators: '' };
 
-export async function install(guest: Guest, release: LabRelease): Promise<string> {
-  return await guest.run(`${release.inGuest}/install.sh`, { deadlineMs: 420_000 });
+/** @param dropIns names for the installer's option --with. */
+export async function install(guest: Guest, release: LabRelease, dropIns: readonly string[] = []): Promise<string> {
+  const words = dropIns.length === 0 ? '' : ` --with ${dropIns.join(',')}`;
+  return await guest.run(`${release.inGuest}/install.sh${words}`, { deadlineMs: 420_000 });
 }
 
 /** The service's configuration, the token as a credential. */
@@ -28,7 +31,13 @@ export async function accountOf(guest: Guest): Promise<string> {
   return stdout + stderr;
 }
 
-export function configuration(url: string, bus: string, extra = ''): string {
+export interface Sections {
+  readonly sensors: string;
+  readonly actuators: string;
+}
+
+/** @param more sections of lists that this configuration has, by two spaces. */
+export function configuration(url: string, bus: string, extra = '', more: Sections = NO_MORE): string {
   return `version: 1
 platform: { url: "${url}", accessTokenCredential: turnstone_token }
 time: { trust: always }
@@ -45,8 +54,8 @@ sensors:
     period: 2s
     keys: { temperature: { rename: roomTemperature }, pressure: { rename: roomPressure }, humidity: { report: false } }
   - { name: weather, kind: serial-line, port: /dev/ttyS1, format: json, period: 10s }
-  - { name: machine, kind: host, period: 5s }
+  - { name: machine, kind: host, period: 5s }${more.sensors}
 actuators:
-  - { name: pump, kind: gpio-output, line: { chip: lab-board, offset: ${RELAY} }, safe: { stop: off, crash: off } }
+  - { name: pump, kind: gpio-output, line: { chip: lab-board, offset: ${RELAY} }, safe: { stop: off, crash: off } }${more.actuators}
 ${extra}`;
 }

@@ -13,12 +13,14 @@ import { CHANGES } from './configuration-changes.ts';
 import { DiskFolder } from './disk-image.ts';
 import { Guest } from './guest.ts';
 import { accountOf, configuration, configure, DOOR, install, RELAY, TOKEN } from './installed-agent.ts';
+import { DUMMY, INA219, KernelDrivers, LM75, putDropInsBack, takeDropInsAway } from './kernel-drivers.ts';
 import { PlatformView, until } from './platform-view.ts';
 import { type LabRelease, makeRelease } from './release.ts';
 import { recordFigure } from './results/figures.ts';
 
 const NODE = '/opt/turnstone/current/node';
-const MAX_EXPOSURE = 1.9;
+/** Without a drop-in. */
+const MAX_EXPOSURE = 1.5;
 /** WatchdogSec of the unit, the kill, a stop hook and a start, with software emulation. */
 const WATCHDOG_DEADLINE_MS = 120_000;
 /** WatchdogSec and the stop hook's 10 s, as docs/operations.md has them, and a minute for starting the hook's program under emulation. */
@@ -103,7 +105,8 @@ describe('the service', () => {
     device = view.device(NAME, TOKEN);
     bench = new ConfigurationBench({ guest: () => guest, view, device });
     const [release] = await Promise.all([makeRelease('0.1.0-lab.1'), boot()]);
-    await install(guest, release);
+    await install(guest, release, ['iio', 'can']);
+    await takeDropInsAway(guest);
     await configure(guest, configuration(view.urlFromGuest, (await guest.run('cat /run/i2c-bus')).trim(), ALLOWED));
   }, 400_000);
   afterEach(async ({ task }) => {
@@ -228,6 +231,72 @@ describe('the service', () => {
     expect(await property('ExecMainStatus')).toBe('78');
     await guest.run('cp -p /root/good /etc/turnstone/turnstone.yaml; systemctl start turnstone', {
       deadlineMs: 120_000,
+    });
+  });
+
+  describe('with what the kernel, a program and a broker read', () => {
+    let drivers: KernelDrivers;
+    const restart = async (): Promise<void> => {
+      await guest.run('systemctl restart turnstone', { deadlineMs: 120_000 });
+    };
+    const faultOf = async (name: string): Promise<string> =>
+      await until(
+        `a fault of ${name}`,
+        async () => {
+          const { status, stdout } = await guest.attempt('turnstone status --json', { deadlineMs: 60_000 });
+          if (status !== 0) return undefined;
+          const { sensors } = JSON.parse(stdout) as {
+            readonly sensors: readonly { readonly name: string; readonly fault?: string }[];
+          };
+          return sensors.find((one) => one.name === name)?.fault;
+        },
+        WATCHDOG_DEADLINE_MS,
+      );
+
+    beforeAll(async () => {
+      drivers = await KernelDrivers.open(() => guest);
+      await guest.run('cp -p /etc/turnstone/turnstone.yaml /root/before');
+      const bus = (await guest.run('cat /run/i2c-bus')).trim();
+      await configure(guest, configuration(view.urlFromGuest, bus, drivers.brokers, drivers));
+      await restart();
+    });
+    afterAll(async () => {
+      await guest.run('cp -p /root/before /etc/turnstone/turnstone.yaml');
+      await restart();
+      await drivers.close();
+    });
+
+    it('reads chips of the kernel and messages inside its walls', async () => {
+      expect((await view.value(device, 'tilt', () => true)).value).toBe(DUMMY.polled);
+      expect((await view.value(device, 'hallTemperature', () => true)).value).toBe(LM75.celsius);
+      expect((await view.value(device, 'batteryVoltage', () => true)).value).toBe(INA219.volts);
+      await drivers.publish('{"kitchenTemperature": 19.5}');
+      await view.value(device, 'kitchenTemperature', (value) => value === 19.5);
+    });
+
+    it('moves a line of an expander, which it finds by its label', async () => {
+      await view.rpc(device, 'setActuator', { name: 'fan', value: true });
+      expect(await drivers.expanderVoltage()).toBe(1);
+    });
+
+    it('says which drop-in a buffer needs, and is refused a CAN socket', async () => {
+      expect(await faultOf('shaking')).toContain('turnstone-iio.conf');
+      expect(await faultOf('motor')).toContain('Address family not supported');
+      const { stdout } = await guest.attempt('turnstone doctor --json', { deadlineMs: 120_000 });
+      expect(stdout).toContain('install.sh --with iio;');
+      expect(await view.series(device, 'shaking')).toEqual([]);
+    });
+
+    it('has both with the drop-ins of the installer', async () => {
+      await putDropInsBack(guest);
+      await restart();
+      expect((await view.value(device, 'shaking', () => true)).value).toBe(DUMMY.buffered);
+      const driving = setInterval(() => void drivers.sendFrame(1_480).catch(() => undefined), 1_000);
+      await view.value(device, 'motorRpm', (value) => value === 1_480).finally(() => clearInterval(driving));
+      // Each with the kernel's time, ten a second.
+      const times = (await view.series(device, 'shaking')).map(({ ts }) => ts);
+      expect(new Set(times).size).toBe(times.length);
+      await takeDropInsAway(guest);
     });
   });
 

@@ -19,6 +19,9 @@ is groups 'turnstone dialout gpio i2c' "$(id -Gn turnstone | tr ' ' '\n' | sort 
 for wanted in multi-user.target.wants/turnstone.service multi-user.target.wants/turnstone-helper.path timers.target.wants/turnstone-guard.timer; do
   [ -e "/etc/systemd/system/$wanted" ] || fail "$wanted is not enabled"
 done
+for name in sysfs-gpio-pwm turnstone-iio turnstone-can turnstone-bluetooth turnstone-input turnstone-usb; do
+  [ -f "/usr/share/turnstone/$name.conf" ] || fail "the drop-in $name is not there"
+done
 dpkg-query -W -f '${Conffiles}' turnstone | grep -q /etc/turnstone/trusted-keys/release.pem || fail 'the key is no conffile'
 is_whole
 

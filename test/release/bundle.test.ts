@@ -229,25 +229,3 @@ describe('uninstalling', () => {
     expect(await readdir(gateway.path('var/lib'))).toEqual([]);
   });
 });
-
-describe('the unit', () => {
-  it('is exposed by at most 1.9, with sysfs GPIO too', async () => {
-    const unit = await readFile(join(ROOT, 'systemd/turnstone.service'), 'utf8');
-    const dropin = await readFile(join(ROOT, 'systemd/sysfs-gpio-pwm.conf'), 'utf8');
-    const overridden = dropin.split('\n').flatMap((line) => /^(\w+)=/.exec(line)?.[1] ?? []);
-    const joined = unit
-      .split('\n')
-      .flatMap((line) => (overridden.some((key) => line.startsWith(`${key}=`)) ? [] : [line]))
-      .join('\n');
-    for (const [name, text] of Object.entries({
-      turnstone: unit,
-      'turnstone-sysfs': joined.replace('[Service]', dropin.slice(dropin.indexOf('[Service]'))),
-    })) {
-      const file = join(out, `${name}.service`);
-      await writeFile(file, text);
-      const { stdout } = await run('systemd-analyze', ['security', '--offline=true', file]);
-      const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]);
-      expect(exposure, `${name}: ${exposure}`).toBeLessThanOrEqual(1.9);
-    }
-  });
-});

@@ -8,7 +8,7 @@ const DEFAULT_LENGTH = 256;
 
 const schema = sensorSection('iio', () => ({
   ...kernelDeviceFields(),
-  /** Values come through the kernel's buffer, each with the kernel's time; each read takes what has come. Needs the drop-in turnstone-iio. */
+  /** Values come through the kernel's buffer, each with the kernel's time; each read takes what has come. Needs the drop-in turnstone-iio.conf: `install.sh --with iio`. */
   buffer: section({
     /** Name of a trigger of this machine, as /sys/bus/iio/devices/trigger0/name has it; without it the chip fills its buffer by itself. */
     trigger: text(/^[^/\s]{1,64}$/, 'the name of a trigger').optional(),

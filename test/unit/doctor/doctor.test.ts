@@ -90,6 +90,7 @@ async function soundGateway(): Promise<Gateway> {
       exitCode: 0,
       watchdogMs: 30_000,
       user: 'turnstone',
+      dropIns: [],
     },
     closing: [],
     deps: {
@@ -339,6 +340,15 @@ const PLANTED: readonly Planted[] = [
     },
     reason: /air \(iio\): the kernel has no IIO device bme680; there is none/,
     remedy: /^dtoverlay=i2c-sensor,bme680 in config\.txt/,
+  },
+  {
+    fault: 'a buffer that the sandbox of the service does not allow',
+    check: 'drop-ins',
+    plant: () => {
+      sensors('{ name: air, kind: iio, chip: dummy, buffer: {} }');
+    },
+    reason: /^air \(iio\) needs the drop-in turnstone-iio\.conf, which is not there$/,
+    remedy: /^install\.sh --with iio;/,
   },
   {
     fault: 'a port that the service may not use',

@@ -12,6 +12,7 @@ const RUNS: UnitFacts = {
   restarts: 0,
   exitCode: 0,
   watchdogMs: 30_000,
+  dropIns: [],
   user: 'turnstone',
 };
 

@@ -139,7 +139,7 @@ describe('the machine', () => {
 
   it('understands what systemd says of a unit', () => {
     const said =
-      'LoadState=loaded\nActiveState=failed\nUnitFileState=enabled\nResult=exit-code\nNRestarts=4\nExecMainStatus=78\nWatchdogUSec=1min 30s\nUser=turnstone\n';
+      'LoadState=loaded\nActiveState=failed\nUnitFileState=enabled\nResult=exit-code\nNRestarts=4\nExecMainStatus=78\nWatchdogUSec=1min 30s\nUser=turnstone\nDropInPaths=/etc/a.d/x.conf /etc/a.d/y.conf\n';
     expect(parseUnit(said)).toEqual({
       load: 'loaded',
       active: 'failed',
@@ -149,6 +149,7 @@ describe('the machine', () => {
       exitCode: 78,
       watchdogMs: 90_000,
       user: 'turnstone',
+      dropIns: ['/etc/a.d/x.conf', '/etc/a.d/y.conf'],
     });
     expect(parseUnit('LoadState=not-found\nWatchdogUSec=0\n')).toMatchObject({ load: 'not-found', watchdogMs: 0 });
     expect(parseUnit('WatchdogUSec=infinity\n').watchdogMs).toBe(0);
