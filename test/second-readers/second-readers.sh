@@ -10,6 +10,6 @@ python3 -m venv "$folder/venv"
 "$folder/venv/bin/python" dlms.py
 "$folder/venv/bin/python" p1.py
 "$folder/venv/bin/python" iec62056.py
-"$folder/venv/bin/pip" install --quiet cantools==41.0.0 ruuvitag-sensor==4.1.0 victron-ble==0.9.3 pysnmp==7.1.30 evdev==2.0.0
+"$folder/venv/bin/pip" install --quiet cantools==45.1.0 ruuvitag-sensor==4.1.0 victron-ble==0.9.3 pysnmp==7.1.30 evdev==2.0.0
 "$folder/venv/bin/python" drivers.py
 TURNSTONE_PYPI=$folder/venv ../../scripts/test.sh test/integration/driver-recipes
