@@ -3,7 +3,7 @@
  *
  *   DB  08  system title (8)  82  length (2)  30  frame counter (4)  ciphered  tag (12)  ─►  / … !  check sum
  *
- * What is between telegrams, and the rest of one whose beginning was not heard, is dropped. A telegram that is not encrypted gives nothing.
+ * Bytes between telegrams, and the rest of one whose beginning was not heard, are dropped. A telegram that is not encrypted gives nothing.
  */
 import { AgentError } from '../../errors/agent-error.ts';
 import { lengthAt } from '../families/ciphers/axdr-length.ts';
