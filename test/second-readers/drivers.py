@@ -49,4 +49,4 @@ with tempfile.TemporaryDirectory() as folder:
     agent.terminate()
 
 codes = [*range(2, 12), *range(16, 26), *range(30, 39), *range(44, 51)]
-(FOLDER / "evdev.json").write_text(json.dumps({code: ecodes.KEY[code] for code in codes}) + "\n")
+(FOLDER / "evdev.json").write_text(json.dumps({code: ecodes.KEY[code] for code in codes}, indent=2) + "\n")
