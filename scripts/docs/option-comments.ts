@@ -100,6 +100,8 @@ function braces(source: string): ReadonlyMap<string, string | undefined>[] {
       depth = depths.pop() ?? 0;
     } else if ('(['.includes(sign)) depth += 1;
     else if (')]'.includes(sign)) depth -= 1;
+    const [, secret] = /^\.\.\.secretFields\('(\w+)'/.exec(source.slice(at, at + 64)) ?? [];
+    if (secret !== undefined && depth === 0) open.at(-1)?.set(secret, comment(source.slice(Math.max(0, at - 600), at)));
     if (!/[A-Za-z]/.test(sign) || /[\w.$]/.test(source[at - 1] ?? '')) continue;
     const [word = ''] = /^\w+/.exec(source.slice(at, at + 64)) ?? [];
     const before = source.slice(Math.max(0, at - 600), at).replace(/readonly $/, '');

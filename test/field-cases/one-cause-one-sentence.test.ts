@@ -1,4 +1,5 @@
 /** A line that speaks and is not understood says which it is; a manual's number of a register is told with the address that is meant. */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +43,8 @@ describe('a serial line that speaks', () => {
 
   const PATTERN = '^1-0:1\\.8\\.1\\((?<energyImportT1>[0-9.]+)';
   const P1 = { format: 'regex', frame: { start: '2F', end: '21', tail: 4 }, check: 'p1', pattern: PATTERN };
+  const FILE = join(import.meta.dirname, '../fixtures/meters/p1/encrypted.jsonl');
+  const ENCRYPTED = /"hex": "([0-9a-f]+)"/.exec(readFileSync(FILE, 'utf8'))?.[1] ?? '';
   const KAMSTRUP = '/KAM5\r\n\r\n0-0:96.1.1(4B41)\r\n1-1:1.8.0(000671.578*kWh)\r\n0-0:17.0.0(999.9*kW)\r\n!0000\r\n';
 
   it.each([
@@ -56,7 +59,19 @@ describe('a serial line that speaks', () => {
       'a customer port that is encrypted',
       P1,
       Buffer.from('db084b414d4500000001820123300000000174', 'hex'),
-      /^an encrypted telegram comes on .* is not read; ask the grid operator for a plain one$/,
+      /^an encrypted telegram comes on .* ask the grid operator for its key, and give it as encryptionKey beside preset: dsmr$/,
+    ],
+    [
+      'a customer port that is encrypted with another key',
+      { ...P1, encryptionKey: 'BB'.repeat(16) },
+      Buffer.from(ENCRYPTED, 'hex'),
+      /^1 frame came on .* encrypted, and none could be deciphered: the key is not that of the meter/,
+    ],
+    [
+      'a customer port that is not encrypted, beside a key',
+      { ...P1, encryptionKey: 'AA'.repeat(16) },
+      `${KAMSTRUP}${KAMSTRUP}`,
+      /^\d frames? came on .* none could be read: it is not encrypted \(leave encryptionKey out\)/,
     ],
     [
       'a scale without line ends',

@@ -1,4 +1,4 @@
-/** P1 telegrams of several countries, as a configuration with the preset reads them from a pty, beside what dsmr_parser reads in them. */
+/** P1 telegrams of several countries, plain and encrypted, as a configuration with the preset reads them from a pty, beside what dsmr_parser reads in them. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,13 +20,17 @@ interface Telegram {
   readonly maker: string;
   readonly list: string;
   readonly preset: string;
-  readonly telegram: string;
+  readonly telegram?: string;
+  /** Bytes of an encrypted one. */
+  readonly hex?: string;
+  readonly options?: Readonly<Record<string, string>>;
 }
 type Answer = Readonly<Record<string, readonly [value: number, unit: string]>>;
 
 const { signal } = new AbortController();
 const FIXTURES = join(import.meta.dirname, '../fixtures/meters/p1');
-const telegrams = await readJsonLines<Telegram>(join(FIXTURES, 'telegrams.jsonl'));
+const plain = await readJsonLines<Telegram>(join(FIXTURES, 'telegrams.jsonl'));
+const encrypted = await readJsonLines<Telegram>(join(FIXTURES, 'encrypted.jsonl'));
 const answers = await readNamedLines<Answer>(join(FIXTURES, 'second-readers.jsonl'));
 let folder: string;
 
@@ -38,16 +42,18 @@ afterEach(() => rm(folder, { recursive: true }));
 const nameOf = ({ country, maker, list }: Telegram): string => `${country} ${maker} ${list}`;
 
 /** Values by key, after conversion, and the codes of those that are refused. */
-async function valuesOf({ preset, telegram }: Telegram): Promise<Record<string, unknown>> {
+async function valuesOf({ preset, telegram = '', hex, options = {} }: Telegram): Promise<Record<string, unknown>> {
   const port = join(folder, 'port');
   const file = join(folder, 'turnstone.yaml');
-  const text = `${SMALLEST}sensors:\n  - { name: meter, kind: serial-line, port: ${port}, preset: ${preset} }\n`;
+  const keys = Object.entries(options).map(([option, value]) => `, ${option}: "${value}"`);
+  const sensorText = `{ name: meter, kind: serial-line, port: ${port}, preset: ${preset}${keys.join('')} }`;
+  const text = `${SMALLEST}sensors:\n  - ${sensorText}\n`;
   await writeFile(file, text, { mode: 0o600 });
   const { config, faults } = await readConfig(file, { environment: {} });
   expect(faults).toEqual([]);
   const [meter] = config?.sensors ?? [];
   if (meter === undefined) throw new Error('no sensor');
-  const bytes = Buffer.from(telegram, 'latin1');
+  const bytes = hex === undefined ? Buffer.from(telegram, 'latin1') : Buffer.from(hex, 'hex');
   const wire = new PtyWire(port, () => {});
   const sensor = await createSensor(meter, sensorDeps({ ports: linuxPorts(systemClock, 'sysfs'), folder }), signal);
   const words = Object.entries(meter.keys).map(([key, rules]) => [key, conversionOf(rules)]);
@@ -105,7 +111,7 @@ const BESIDE: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-it.each(telegrams.map((one) => [nameOf(one), one] as const))(
+it.each([...plain, ...encrypted].map((one) => [nameOf(one), one] as const))(
   '%s has the values that dsmr_parser reads',
   async (name, one) => {
     const told = Object.entries(answers[name] ?? {}).filter(
@@ -121,8 +127,8 @@ it.each(telegrams.map((one) => [nameOf(one), one] as const))(
 );
 
 it('a telegram with one wrong digit gives nothing', async () => {
-  const [one] = telegrams;
-  if (one === undefined) throw new Error('no telegram');
+  const [one] = plain;
+  if (one?.telegram === undefined) throw new Error('no telegram');
   const wrong = `${one.telegram.replace('260.129', '260.128')}${one.telegram}`;
   expect((await valuesOf({ ...one, telegram: wrong })).energyImportT1).toBe(260.129);
 });

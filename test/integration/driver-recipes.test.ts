@@ -1,10 +1,11 @@
 /**
  * Recipes of docs/drivers.md with the real programs over recorded input: from what a program prints to the platform's store, with the program killed
- * once. What this machine has not installed is skipped.
+ * once. What this machine has not installed is skipped. Programs of PyPI are played from their stored output (test/fixtures/drivers), and are the real
+ * ones where TURNSTONE_PYPI names an environment that has them (test/second-readers/second-readers.sh).
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MARK } from '../../src/host/program-family.ts';
@@ -13,6 +14,13 @@ import { AgentProcess } from '../support/agent-process.ts';
 import { until } from '../support/board-bench.ts';
 
 const WAIT_MS = 30_000;
+const FIXTURES = join(import.meta.dirname, '../fixtures/drivers');
+const PYPI = process.env.TURNSTONE_PYPI;
+const PYTHON = `${PYPI}/bin/python`;
+const REPLAY = [
+  join(import.meta.dirname, '../second-readers/replay_bluetooth.py'),
+  join(FIXTURES, 'advertisements.json'),
+];
 let platform: LocalPlatform;
 let deviceId: string;
 let agent: AgentProcess;
@@ -38,6 +46,22 @@ sensors:
 ${sensor}`;
   agent = await AgentProcess.make(config, 'RECIPE-1');
   agent.start();
+}
+
+/** The real program, or its stored output again and again. */
+function played(file: string, real: readonly [program: string, ...options: string[]]): string {
+  const [program, ...options] =
+    PYPI === undefined ? ['/bin/sh', '-c', `while :; do cat ${join(FIXTURES, file)}; sleep 1; done`] : real;
+  return `program: ${program}\n    arguments: ${JSON.stringify(options)}`;
+}
+
+/** Writes the Python program under a heading of the page to a file, and returns its path. */
+async function programUnder(heading: string, name: string): Promise<string> {
+  const page = await readFile(join(import.meta.dirname, '../../docs/drivers.md'), 'utf8');
+  const section = page.slice(page.indexOf(`## ${heading}`));
+  const file = join('/tmp', `turnstone-${name}-${process.pid}.py`);
+  await writeFile(file, /```python\n([\s\S]*?)```/.exec(section)?.[1] ?? '', { mode: 0o755 });
+  return file;
 }
 
 /** The processes of a program that the agent runs. */
@@ -108,14 +132,14 @@ describe('a recipe', { timeout: 120_000 }, () => {
     await survivesKill('gpspipe', 'latitude');
   });
 
-  it.skipIf(!existsSync('/usr/bin/log2asc'))('reads a CAN bus: the text of candump -L', async () => {
-    const log = join('/tmp', `turnstone-can-${process.pid}.log`);
-    await writeFile(log, '(1436509052.249713) can0 123#00EA0102\n(1436509052.349713) can0 44A#2A366C2BBA\n');
-    // Plays what candump has recorded; a bus is not there.
+  it('reads a CAN bus: candump on vcan0, else the text that it records', async () => {
+    const log = join(FIXTURES, 'engine.log');
+    const hasBus = existsSync('/sys/class/net/vcan0') && existsSync('/usr/bin/candump');
+    if (hasBus) helpers.push(spawn('/usr/bin/canplayer', ['-I', log, '-l', 'i', 'vcan0=can0'], { stdio: 'ignore' }));
+    const bus = 'program: /usr/bin/candump\n    arguments: [-L, "vcan0,123:7FF"]';
     await running(`  - name: bus
     kind: process
-    program: /bin/sh
-    arguments: [-c, "while :; do cat ${log}; sleep 1; done"]
+    ${hasBus ? bus : played('engine.log', ['/bin/sh', '-c', `while :; do cat ${log}; sleep 1; done`])}
     format: regex
     pattern: '^\\(\\S+\\) \\S+ 123#(?<temperature>[0-9A-F]{4})'
     keys: { temperature: { radix: 16, scale: 0.1, unit: "°C" } }
@@ -124,35 +148,124 @@ describe('a recipe', { timeout: 120_000 }, () => {
 `);
     await until('a temperature', () => latest('temperature') !== undefined, WAIT_MS);
     expect(latest('temperature')?.value).toBeCloseTo(23.4, 6);
-    await survivesKill('turnstone-can', 'temperature');
+    await survivesKill(hasBus ? 'candump' : 'engine.log', 'temperature');
+  });
+
+  it('names values of a CAN bus by a DBC file: cantools', async () => {
+    const [log, dbc] = ['engine.log', 'engine.dbc'].map((name) => join(FIXTURES, name));
+    const decode = `while :; do cat ${log}; sleep 1; done | ${PYPI}/bin/cantools decode -s ${dbc}`;
+    await running(`  - name: engine
+    kind: process
+    ${played('cantools.txt', ['/bin/sh', '-c', decode])}
+    format: regex
+    pattern: ':: Engine\\(Temperature: (?<temperature>[-0-9.e]+) degC, Speed: (?<speed>[-0-9.e]+) rpm\\)'
+    keys: { temperature: { unit: "°C", round: 1 }, speed: { unit: rpm } }
+    period: 5s
+    deadline: 2s
+`);
+    await until('a speed', () => latest('speed') !== undefined, WAIT_MS);
+    expect([latest('temperature')?.value, latest('speed')?.value]).toEqual([23.4, 64.5]);
+    await survivesKill(PYPI === undefined ? 'cantools.txt' : 'cantools', 'speed');
+  });
+
+  it('reads a thermometer by Bluetooth: RuuviTag', async () => {
+    const program = await programUnder('Bluetooth thermometers', 'ruuvitag');
+    await running(`  - name: cellar
+    kind: process
+    ${played('ruuvitag.jsonl', [PYTHON, ...REPLAY, program])}
+    environment: { RUUVI_BLE_ADAPTER: bleak }
+    where: { mac: "CB:B8:33:4C:88:4F" }
+    paths: { temperature: temperature, humidity: humidity, pressure: pressure, batteryVoltage: battery }
+    keys: { batteryVoltage: { scale: 0.001, unit: V } }
+    period: 5s
+    deadline: 2s
+`);
+    await until('a temperature', () => latest('temperature') !== undefined, WAIT_MS);
+    const values = ['temperature', 'humidity', 'pressure', 'batteryVoltage'].map((key) => latest(key)?.value);
+    expect(values).toEqual([24.3, 53.49, 1000.44, 2.977]);
+    await survivesKill('ruuvitag', 'temperature');
+  });
+
+  it('reads a battery monitor and a charger by Bluetooth: victron-ble', async () => {
+    const devices = [
+      'DC:10:00:00:00:01@aff4d0995b7d1e176c0c33ecb9e70dcd',
+      'DC:10:00:00:00:02@adeccb947395801a4dd45a2eaa44bf17',
+    ];
+    const program = played('victron.jsonl', [PYTHON, ...REPLAY, `${PYPI}/bin/victron-ble`, 'read', ...devices]);
+    // The recorded advertisements never change, and it prints each of them once.
+    await running(`  - name: battery
+    kind: process
+    ${program}
+    where: { address: "DC:10:00:00:00:01" }
+    paths: { batteryVoltage: payload.voltage, batterySoc: payload.soc }
+    period: 5s
+    maxSilence: 0s
+  - name: charger
+    kind: process
+    ${program}
+    where: { address: "DC:10:00:00:00:02" }
+    paths: { solarPower: payload.solar_power }
+    period: 5s
+    maxSilence: 0s
+`);
+    await until('a power', () => latest('solarPower') !== undefined, WAIT_MS);
+    const values = ['batteryVoltage', 'batterySoc', 'solarPower'].map((key) => latest(key)?.value);
+    expect(values).toEqual([12.53, 50, 19]);
+    await survivesKill('victron', 'batteryVoltage');
+  });
+
+  it('reads a water meter by radio: the recorded JSON of wmbusmeters', async () => {
+    const file = join(FIXTURES, 'wmbusmeters.jsonl');
+    await running(`  - name: water
+    kind: process
+    program: /bin/sh
+    arguments: [-c, "while :; do cat ${file}; sleep 1; done"]
+    where: { id: "76348799" }
+    paths: { water: total_m3, flowTemperature: flow_temperature_c }
+    period: 5s
+    deadline: 2s
+`);
+    await until('a volume', () => latest('water') !== undefined, WAIT_MS);
+    expect(latest('water')?.value).toBe(6.408);
+    await survivesKill('wmbusmeters', 'water');
   });
 
   it.skipIf(!existsSync('/usr/bin/python3'))('reads a barcode reader: the program of the page', async () => {
-    const page = await readFile(join(import.meta.dirname, '../../docs/drivers.md'), 'utf8');
-    const program = /```python\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
-    const [file, events] = ['py', 'events'].map((end) => join('/tmp', `turnstone-scanner-${process.pid}.${end}`));
-    const pressed = [3, 18, 28].flatMap((key) => [1, 0].map((value) => ({ key, value })));
+    const program = await programUnder('Barcode reader', 'scanner');
+    const device = join('/tmp', `turnstone-events-${process.pid}`);
+    const names: Record<string, string> = JSON.parse(await readFile(join(FIXTURES, 'evdev.json'), 'utf8'));
+    const codes = [...Object.keys(names).map(Number), 28];
     const record = Buffer.concat(
-      pressed.map(({ key, value }) => {
-        // struct input_event of a 64-bit machine: time, type EV_KEY, code, value.
-        const event = Buffer.alloc(24);
-        event.writeUInt16LE(1, 16);
-        event.writeUInt16LE(key, 18);
-        event.writeInt32LE(value, 20);
-        return event;
-      }),
+      codes.flatMap((code) =>
+        [1, 0].map((value) => {
+          // struct input_event of a 64-bit machine: time, type EV_KEY, code, value.
+          const event = Buffer.alloc(24);
+          event.writeUInt16LE(1, 16);
+          event.writeUInt16LE(code, 18);
+          event.writeInt32LE(value, 20);
+          return event;
+        }),
+      ),
     );
-    await writeFile(file as string, program, { mode: 0o755 });
-    await writeFile(events as string, record);
-    await running(`  - name: scanner
+    execFileSync('mkfifo', [device]);
+    const reader = await open(device, 'r+');
+    const scanning = setInterval(() => void reader.write(record), 500);
+    try {
+      await running(`  - name: scanner
     kind: process
-    program: ${file}
-    arguments: [${events}]
+    program: ${program}
+    arguments: [${device}]
     maxSilence: 0s
 `);
-    await until('a code', () => latest('barcode') !== undefined, WAIT_MS);
-    expect(latest('barcode')?.value).toBe('2E');
-    expect(await agent.stopCode()).toBe(0);
+      await until('a code', () => latest('barcode') !== undefined, WAIT_MS);
+      const keys = Object.values(names).map((name) => name.replace('KEY_', ''));
+      expect(latest('barcode')?.value).toBe(keys.join(''));
+      await survivesKill('turnstone-scanner', 'barcode');
+    } finally {
+      clearInterval(scanning);
+      await reader.close();
+      await rm(device);
+    }
   });
 
   it.skipIf(!existsSync('/usr/sbin/snmpd'))('reads a switch or a UPS: snmpget', async () => {
@@ -173,5 +286,24 @@ describe('a recipe', { timeout: 120_000 }, () => {
     deadline: 2s
 `);
     await survivesKill('snmpget', 'upTime');
+  });
+
+  it.skipIf(PYPI !== undefined && !existsSync('/usr/sbin/snmpd'))('reads a switch or a UPS: pysnmp', async () => {
+    const port = 40_000 + (process.pid % 10_000);
+    const file = join('/tmp', `turnstone-snmp-${process.pid}.conf`);
+    await writeFile(file, 'rocommunity public 127.0.0.1\n');
+    const options = ['-f', '-C', '-c', file, '-Ln', `udp:127.0.0.1:${port}`];
+    if (PYPI !== undefined) helpers.push(spawn('/usr/sbin/snmpd', options, { stdio: 'ignore' }));
+    const program = await programUnder('SNMP', 'pysnmp');
+    const asked = [`127.0.0.1:${port}`, 'public', '1.3.6.1.2.1.1.3.0', 'upTime', '1'];
+    await running(`  - name: rack
+    kind: process
+    ${played('pysnmp.jsonl', [PYTHON, program, ...asked])}
+    keys: { upTime: { scale: 0.01, unit: s } }
+    period: 5s
+    deadline: 2s
+`);
+    await survivesKill('pysnmp', 'upTime');
+    expect(latest('upTime')?.value).toBeGreaterThan(0);
   });
 });

@@ -1,4 +1,4 @@
-"""Writes what dsmr_parser reads in the P1 telegrams of test/fixtures/meters/p1, for the tests to compare. Run by second-readers.sh."""
+"""Writes what dsmr_parser reads in the P1 telegrams of test/fixtures/meters/p1, plain and encrypted, for the tests to compare. Run by second-readers.sh."""
 import json
 import pathlib
 
@@ -33,4 +33,10 @@ for fixture in map(json.loads, (FOLDER / "telegrams.jsonl").read_text().splitlin
     except Exception as error:  # what a reader does not read is an answer too
         answer = {"error": type(error).__name__}
     rows.append(json.dumps([name, answer]))
+for fixture in map(json.loads, (FOLDER / "encrypted.jsonl").read_text().splitlines()):
+    parser = TelegramParser({"LU": specifications.MSN, "AT": specifications.SAGEMCOM_T210_D_R}[fixture["country"]])
+    options = fixture["options"]
+    # MSN brings the authentication key that Luxembourg has published.
+    answer = numbers(parser.parse(fixture["hex"], options["encryptionKey"], options.get("authenticationKey", "")))
+    rows.append(json.dumps([f"{fixture['country']} {fixture['maker']} {fixture['list']}", answer]))
 (FOLDER / "second-readers.jsonl").write_text("\n".join(rows) + "\n")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes the answers of second readers from PyPI beside the fixtures of meters; the tests compare them with ours. Not part of CI.
+# Writes the answers of second readers from PyPI beside the fixtures of meters, and what drivers from PyPI print; the tests compare the first with ours, and
+# feed the second to the agent. Then runs the recipes of docs/drivers.md with these drivers themselves. Not part of CI.
 set -eu
 cd "$(dirname "$0")"
 folder=$(mktemp -d)
@@ -9,3 +10,6 @@ python3 -m venv "$folder/venv"
 "$folder/venv/bin/python" dlms.py
 "$folder/venv/bin/python" p1.py
 "$folder/venv/bin/python" iec62056.py
+"$folder/venv/bin/pip" install --quiet cantools==45.1.0 ruuvitag-sensor==4.1.0 victron-ble==0.9.3 pysnmp==7.1.30 evdev==2.0.0
+"$folder/venv/bin/python" drivers.py
+TURNSTONE_PYPI=$folder/venv ../../scripts/test.sh test/integration/driver-recipes

@@ -217,6 +217,9 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
         'the talkers of a world print lines: test/field-cases/serial.test.ts',
       ] as const,
   ),
+  ...['encryptionKey', 'authenticationKey'].map(
+    (word) => [`sensors[](serial-line).${word}`, 'no talker of a world encrypts: test/field-cases/p1.test.ts'] as const,
+  ),
   ['sensors[](nmea).checksum', 'receivers of a world count: test/field-cases/nmea.test.ts'],
   ['sensors[](nmea).sentences', 'as checksum'],
   ['sensors[](nmea).transducers', 'as checksum'],

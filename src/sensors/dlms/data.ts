@@ -1,5 +1,5 @@
 /** Data of a pushed message (A-XDR, IEC 62056-6-1 and 62056-5-3): types, lengths and values in structures of structures. */
-import { lengthAt } from './segments.ts';
+import { lengthAt } from '../families/ciphers/axdr-length.ts';
 
 /** Short names of the types, as the lists write them. */
 export type DataType =

@@ -1,19 +1,14 @@
 /** An electricity meter that pushes DLMS messages through its customer port, plain or encrypted: HAN of the north, M-Bus of Austria. */
 import { serialPortFields } from '../../config/fields/addresses.ts';
-import { type SecretRule, secretFields, text } from '../../config/fields/fields.ts';
+import { secretFields, text } from '../../config/fields/fields.ts';
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
-import { bytesOfHex, HEX } from '../../config/fields/request-text.ts';
+import { CIPHER_KEY } from '../families/ciphers/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** The speed of almost all customer ports with DLMS. */
 const DEFAULT_BAUD_RATE = 2400;
 /** The longest period in which a meter sends its powers; some send counters once an hour beside them. */
 const PUSH_MS = 10_000;
-
-const KEY: SecretRule = {
-  isGood: (value) => HEX.test(value) && bytesOfHex(value).length === 16,
-  expected: '32 hexadecimal digits, with blanks or colons between them or without, as the grid operator gives them',
-};
 
 /** Keys by the codes of OBIS (value groups C, D and E of electricity) that give them. */
 export const CODES_OF = {
@@ -73,9 +68,9 @@ const schema = sensorSection('dlms', () => ({
   ...serialPortFields,
   baudRate: serialPortFields.baudRate.removeDefault().default(DEFAULT_BAUD_RATE),
   /** Encryption key of the meter (GUEK), which the grid operator gives to its customer. */
-  ...secretFields('key', KEY),
+  ...secretFields('key', CIPHER_KEY),
   /** Authentication key of the meter (GAK). Without it, an authenticated message is read, and not proved to be the meter's. */
-  ...secretFields('authenticationKey', KEY),
+  ...secretFields('authenticationKey', CIPHER_KEY),
   /** System title of a meter that does not send it with its encrypted messages. */
   systemTitle: text(/^[0-9A-Fa-f]{16}$/, 'sixteen hexadecimal digits, in quotes').optional(),
 }));

@@ -5,8 +5,8 @@ import { type BoardBench, openBoardBench } from '../../../test/support/board-ben
 import { readJsonLines, readNamedLines } from '../../../test/support/json-lines.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { systemFiles } from '../../host/files.ts';
+import type { Keys } from '../families/ciphers/dlms-cipher.ts';
 import type { Outcome } from '../kind/outcome.ts';
-import type { Keys } from './cipher.ts';
 import { dataOf } from './data.ts';
 import { open as openDlms, readingsOf } from './driver.ts';
 import { FrameCutter } from './frames.ts';

@@ -8,11 +8,11 @@
 import { bytesOfHex } from '../../config/fields/request-text.ts';
 import { AgentError, messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
+import { type Keys, plainOf, wrongKey } from '../families/ciphers/dlms-cipher.ts';
 import type { Outcome } from '../kind/outcome.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
-import { type Keys, plainOf, wrongKey } from './cipher.ts';
 import { type Datum, dataOf } from './data.ts';
 import type { DlmsConfig } from './definition.ts';
 import { FrameCutter } from './frames.ts';

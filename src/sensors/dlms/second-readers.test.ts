@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readJsonLines, readNamedLines } from '../../../test/support/json-lines.ts';
 import { systemFiles } from '../../host/files.ts';
-import { plainOf } from './cipher.ts';
+import { plainOf } from '../families/ciphers/dlms-cipher.ts';
 import { type Datum, dataOf } from './data.ts';
 import { readingsOf } from './driver.ts';
 import { FrameCutter } from './frames.ts';

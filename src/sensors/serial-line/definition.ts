@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { serialPortFields } from '../../config/fields/addresses.ts';
 import { channelFaults, channelKeys, channels } from '../../config/fields/channels.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
-import { duration, list, platformKey, section, size, table, whole } from '../../config/fields/fields.ts';
+import { duration, list, platformKey, secretFields, section, size, table, whole } from '../../config/fields/fields.ts';
 import { type Finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
 import { check, frame, frameFaults, frameField } from '../../config/fields/frames.ts';
 import { formatDuration } from '../../config/fields/quantity.ts';
 import { byteText, hexText } from '../../config/fields/request-text.ts';
+import { CIPHER_KEY } from '../families/ciphers/definition.ts';
 import { LINE_KEYS, lineFormatFields, textEncoding } from '../families/lines/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
@@ -42,6 +43,10 @@ const schema = sensorSection('serial-line', () => ({
   channels: channels.optional(),
   /** A line or frame whose check sum is wrong gives nothing. */
   check: check.optional(),
+  /** Key of a P1 port that encrypts its telegrams, as in Luxembourg (GUEK), which the grid operator gives to its customer. */
+  ...secretFields('encryptionKey', CIPHER_KEY),
+  /** Authentication key of a P1 port that encrypts (GAK). Without it, the one that Luxembourg has published, else the check sum. */
+  ...secretFields('authenticationKey', CIPHER_KEY),
   maxLine: size({ min: '16B', max: '64kB' }).prefault(DEFAULT_MAX_LINE),
   /** Sent at each period, for sensors that speak only when asked; without it the sensor speaks by itself. Each character is one byte. */
   request: byteText('requestHex').max(1_024).meta({ private: true }).optional(),
@@ -101,9 +106,18 @@ function faults(config: SerialLineConfig, path: ConfigPath): Finding[] {
     ...(config.variant !== undefined && config.preset === undefined
       ? [noEffect(path, 'variant', 'a preset that has variants')]
       : []),
+    ...cipherFaults(config, path),
     ...stepFaults(config, path),
     ...(isTwice ? [findingAtKey([...path, 'requestHex'], 'requestHex beside request', 'one of them')] : []),
   ];
+}
+
+function cipherFaults({ encryptionKey, authenticationKey, frame: of }: SerialLineConfig, path: ConfigPath): Finding[] {
+  if (encryptionKey === undefined)
+    return authenticationKey === undefined ? [] : [noEffect(path, 'authenticationKey', 'encryptionKey beside it')];
+  return of?.start !== undefined && of.end !== undefined
+    ? []
+    : [noEffect(path, 'encryptionKey', 'preset: dsmr, or the frame of a P1 port')];
 }
 
 function stepFaults(config: SerialLineConfig, path: ConfigPath): Finding[] {

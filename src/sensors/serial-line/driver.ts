@@ -5,8 +5,8 @@
  */
 
 import { endOfData, isWhole, summedFrame } from '../../config/fields/check-sum.ts';
-import { bytesOf } from '../../config/fields/request-text.ts';
-import { messageOf } from '../../errors/agent-error.ts';
+import { bytesOf, bytesOfHex } from '../../config/fields/request-text.ts';
+import { type AgentError, messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialBus } from '../../hardware/serial-buses.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
@@ -28,6 +28,7 @@ import type { SerialLineConfig } from './definition.ts';
 import { FrameCutter } from './frame-cutter.ts';
 import { frameValues } from './frame-fields.ts';
 import { SilenceCutter } from './silence-cutter.ts';
+import { TelegramOpener } from './telegram-opener.ts';
 
 /**
  * No sender stops for so long within a line: what comes after such a silence begins one, and a sensor that speaks once an hour loses nothing.
@@ -80,10 +81,12 @@ class SerialLines {
   /** Calls back after each line, also one that could not be read. */
   readonly onLine = this.#lines.add;
   readonly #config: SerialLineConfig;
-  readonly #splitter: LineSplitter | FrameCutter | SilenceCutter;
+  readonly #splitter: LineSplitter | FrameCutter | SilenceCutter | TelegramOpener;
   #listening = new AbortController();
   readonly #deps: SerialLinesDeps;
   readonly #trouble: LineTrouble;
+  /** The last telegram was encrypted with another key. */
+  #hasWrongKey = false;
   /** Keys for which the last good line had no value. */
   refused: readonly Refusal[] = [];
 
@@ -95,7 +98,7 @@ class SerialLines {
     this.port = port;
     this.#config = config;
     this.#deps = deps;
-    this.#trouble = new LineTrouble(deps.clock);
+    this.#trouble = new LineTrouble(deps.clock, { isDeciphered: config.encryptionKey !== undefined });
     const { frame, maxLineBytes: maxBytes, deadlineMs } = config;
     const onFrame = (bytes: Buffer): boolean => this.#readFrame(bytes);
     const onTooLong = (): void => this.#count('too-long', 'longer than maxLine');
@@ -103,7 +106,7 @@ class SerialLines {
       frame === undefined
         ? new LineSplitter({ ...config, maxBytes, onLine: (line) => this.#readLine(line), onTooLong })
         : frame.gapMs === undefined
-          ? new FrameCutter({ frame, maxBytes, onFrame, onTooLong })
+          ? this.#openerFor(new FrameCutter({ frame, maxBytes, onFrame, onTooLong }), onTooLong)
           : new SilenceCutter({
               ...frame,
               gapMs: frame.gapMs,
@@ -137,12 +140,14 @@ class SerialLines {
     this.#splitter.expectLine();
   }
 
-  /** Why nothing came, in words. */
-  silence(): string {
+  /** Why nothing came. */
+  silence(cause?: unknown): AgentError {
     const { outage, path, plugged } = this.port;
-    if (outage !== undefined || !plugged) return `${path} ${outage ?? 'is unplugged'}`;
+    if (outage !== undefined || !plugged) return sensorFault('silent', `${path} ${outage ?? 'is unplugged'}`, cause);
     const { frame, periodMs, deadlineMs } = this.#config;
-    return this.#trouble.words(path, frame === undefined ? 'lines' : 'frames', periodMs + deadlineMs);
+    const speaksMs = periodMs + deadlineMs;
+    const words = this.#trouble.words(path, frame === undefined ? 'lines' : 'frames', speaksMs);
+    return sensorFault(this.#hasWrongKey && this.#trouble.speaks(speaksMs) ? 'wrong-key' : 'silent', words, cause);
   }
 
   close(): Promise<void> {
@@ -150,6 +155,25 @@ class SerialLines {
     for (const stop of this.#stopListening) stop();
     this.#splitter.reset();
     return this.bus.close();
+  }
+
+  #openerFor(cutter: FrameCutter, onTooLong: () => void): FrameCutter | TelegramOpener {
+    const { encryptionKey, authenticationKey, frame, check, maxLineBytes: maxBytes } = this.#config;
+    if (encryptionKey === undefined) return cutter;
+    return new TelegramOpener({
+      key: bytesOfHex(encryptionKey.reveal()),
+      authenticationKey: authenticationKey && bytesOfHex(authenticationKey.reveal()),
+      start: bytesOfHex(frame?.start ?? ''),
+      isChecked: check !== undefined,
+      maxBytes,
+      cutter,
+      onTooLong,
+      onCiphered: (fault) => {
+        this.#hasWrongKey = true;
+        this.#count('ciphered', fault.message);
+      },
+      onPlain: () => this.#count('unreadable', 'it is not encrypted (leave encryptionKey out)'),
+    });
   }
 
   async #hearSilence(): Promise<void> {
@@ -173,6 +197,7 @@ class SerialLines {
   /** Returns false for a damaged frame. */
   #readFrame(bytes: Buffer): boolean {
     const { check, fields } = this.#config;
+    this.#hasWrongKey = false;
     const frame = summedFrame(bytes, check);
     if (check !== undefined && !isWhole(frame, check)) {
       this.#count('check-sum', 'its check sum is wrong');
@@ -232,8 +257,7 @@ function listening({ periodMs, deadlineMs }: SerialLineConfig, lines: SerialLine
     lastAtMs = clock.monotonicMs();
   });
   const read = async (): Promise<readonly Reading[]> => {
-    if (clock.monotonicMs() - lastAtMs > periodMs + deadlineMs || !lines.port.plugged)
-      throw sensorFault('silent', lines.silence());
+    if (clock.monotonicMs() - lastAtMs > periodMs + deadlineMs || !lines.port.plugged) throw lines.silence();
     return last;
   };
   return { speaksByItself: true, read, subscribe: lines.onReadings };
@@ -255,7 +279,7 @@ function asking(
       await port.write(request, signal);
       return await withinDeadline(answer.readings, 'waiting for a line', signal);
     } catch (cause) {
-      throw sensorFault('silent', lines.silence(), cause);
+      throw lines.silence(cause);
     } finally {
       answer.stop();
     }

@@ -407,6 +407,14 @@ describe('a sensor from afar', () => {
   const added = (sensor: string): Change => ['actuators:', `  - { name: new, ${sensor} }\nactuators:`];
   const REGISTERS = 'registers: { a: { address: 1 } }';
 
+  it.each(['encryptionKey', 'authenticationKey'])('has its %s by a file or a credential alone', (option) => {
+    const meter = 'kind: serial-line, port: /dev/ttyS0, format: json, frame: { start: "2F", end: "21" }';
+    const other = option === 'encryptionKey' ? '' : ', encryptionKeyFile: /etc/turnstone/key';
+    const refused = refusedOf(added(`${meter}${other}, ${option}: ${'AB'.repeat(16)}`), PLANT);
+    expect(refused).toEqual([`sensors.new.${option}`]);
+    expect(refusedOf(added(`${meter}${other}, ${option}File: /etc/turnstone/meter-key`))).toEqual([]);
+  });
+
   it.each([
     'kind: gpio-input, line: GPIO9',
     'kind: ds18b20',

@@ -1,10 +1,10 @@
 /**
- * Reasons for which a line gives no reading, as far as its bytes were understood: bytes without a frame, frames with a wrong check sum, whole ones
- * that are not read, whole ones without a key that is asked for, or silence. The one that was understood best is told.
+ * Reasons for which a line gives no reading, as far as its bytes were understood: bytes without a frame, telegrams that are not deciphered, frames with a
+ * wrong check sum, whole ones that are not read, whole ones without a key that is asked for, or silence. The one that was understood best is told.
  */
 import type { Clock } from '../../../host/clock.ts';
 
-const CAUSES = ['no-key', 'unreadable', 'check-sum', 'too-long'] as const;
+const CAUSES = ['no-key', 'unreadable', 'check-sum', 'ciphered', 'too-long'] as const;
 type Cause = (typeof CAUSES)[number];
 
 interface Seen {
@@ -29,13 +29,16 @@ const NAMES =
 
 export class LineTrouble {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #isDeciphered: boolean;
   readonly #seen = new Map<Cause, Seen>();
   #beginning: Buffer = Buffer.alloc(0);
   #bytes = 0;
   #heardAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+  /** @param options.isDeciphered for encrypted telegrams that are read. */
+  constructor(clock: Pick<Clock, 'monotonicMs'>, options: { readonly isDeciphered?: boolean } = {}) {
     this.#clock = clock;
+    this.#isDeciphered = options.isDeciphered ?? false;
   }
 
   /** Takes bytes as they come. */
@@ -59,12 +62,16 @@ export class LineTrouble {
     this.#bytes = 0;
   }
 
+  /** True when bytes came lately. @param periodMs in which it speaks. */
+  speaks(periodMs: number): boolean {
+    return this.#clock.monotonicMs() - this.#heardAtMs <= Math.max(SPEAKS_WITHIN_MS, 2 * periodMs);
+  }
+
   /** @param what is counted: `lines`, `frames`, `telegrams`. @param periodMs in which it speaks. */
   words(path: string, what: string, periodMs: number): string {
-    if (this.#clock.monotonicMs() - this.#heardAtMs > Math.max(SPEAKS_WITHIN_MS, 2 * periodMs))
-      return `nothing comes on ${path}`;
-    if (this.#beginning.includes(CIPHERED))
-      return `an encrypted telegram comes on ${path}: an encrypted P1 port, as Luxembourg’s are, is not read; ask the grid operator for a plain one`;
+    if (!this.speaks(periodMs)) return `nothing comes on ${path}`;
+    if (!this.#isDeciphered && this.#beginning.includes(CIPHERED))
+      return `an encrypted telegram comes on ${path}, as from P1 ports of Luxembourg: ask the grid operator for its key, and give it as encryptionKey beside preset: dsmr`;
     const cause = CAUSES.find((one) => this.#seen.has(one));
     if (cause !== undefined) {
       const { count, detail } = this.#seen.get(cause) ?? { count: 0, detail: '' };
@@ -85,6 +92,8 @@ function sentenceOf(cause: Cause, detail: string): string {
       return `, and none could be read: ${detail}: check format, and baudRate and parity`;
     case 'check-sum':
       return ' with a wrong check sum: check parity and wiring, and whether two speak at once';
+    case 'ciphered':
+      return ` encrypted, and none could be deciphered: ${detail}`;
     case 'too-long':
       return ' longer than maxLine: check where they end, and baudRate';
   }

@@ -5,9 +5,9 @@
  *   C8 … D6  length  control  frame counter (4)  ciphered  tag                                                     glo-…, without a title
  */
 import { createDecipheriv } from 'node:crypto';
-import { type AgentError, messageOf } from '../../errors/agent-error.ts';
-import { sensorFault } from '../kind/sensor-fault.ts';
-import { lengthAt } from './segments.ts';
+import { type AgentError, messageOf } from '../../../errors/agent-error.ts';
+import { sensorFault } from '../../kind/sensor-fault.ts';
+import { lengthAt } from './axdr-length.ts';
 
 const GENERAL_GLO = 0xdb;
 const GENERAL_DED = 0xdc;
