@@ -9,7 +9,7 @@ export function permissionFault(kind: keyof typeof GROUPS, what: string, cause: 
   const group = GROUPS[kind];
   const reasons: Readonly<Record<string, string>> = {
     EACCES: `no permission; the user must be in group ${group} (usermod -aG ${group} USER, then log in again)`,
-    EROFS: "the file system is read-only for this service (install.sh --with sysfs opens /sys for it)",
+    EROFS: 'the file system is read-only for this service (install.sh --with sysfs opens /sys for it)',
     // Not a matter of groups: the service's device list is fixed when it starts (systemd.resource-control(5), DeviceAllow=).
     EPERM:
       'outside of the devices that the service may open; restart needed, after /opt/turnstone/guard/narrow-devices has allowed it',

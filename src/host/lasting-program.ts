@@ -44,9 +44,11 @@ const PROGRAM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 const WINDOW_MS = 1_000;
 /** Standard error is for people: so much at once, and then a pause in which it waits. */
 const NEXT_WORDS_AFTER_MS = 100;
-const LOOK_AT_MEMORY_MS = 250;
-/** So many looks at known processes for each look for new ones, which reads all of /proc. */
-const LOOKS_PER_SEARCH = 40;
+const LOOK_AT_MEMORY_MS = 1_000;
+/** The same from half of what it may hold on. */
+const LOOK_CLOSELY_MS = 250;
+/** Time between two searches for new processes of it, which read all of /proc. */
+const SEARCH_EVERY_MS = 30_000;
 const TERMINATES_WITHIN_MS = 2_000;
 const KILLED_WITHIN_MS = 2_000;
 /** `exit` may come before the last output. */
@@ -233,9 +235,12 @@ export class LastingProgram {
     if (pid === undefined) return;
     await writeFile(`/proc/${pid}/oom_score_adj`, FIRST_TO_GO).catch(() => {});
     let family: readonly number[] = [pid];
-    for (let look = 0; !signal.aborted; look += 1) {
-      if (look % LOOKS_PER_SEARCH === 1)
+    let searchAtMs = this.#clock.monotonicMs() + LOOK_CLOSELY_MS;
+    while (!signal.aborted) {
+      if (this.#clock.monotonicMs() >= searchAtMs) {
+        searchAtMs = this.#clock.monotonicMs() + SEARCH_EVERY_MS;
         family = await familyOf({ session: pid, mark: this.#settings.mark }).catch(() => [pid]);
+      }
       const { maxMemoryBytes } = this.#settings.bounds;
       const bytes = await memoryOf(family);
       if (bytes > maxMemoryBytes) {
@@ -243,7 +248,7 @@ export class LastingProgram {
         this.kill();
         return;
       }
-      await this.#clock.sleep(LOOK_AT_MEMORY_MS, signal);
+      await this.#clock.sleep(bytes > maxMemoryBytes / 2 ? LOOK_CLOSELY_MS : LOOK_AT_MEMORY_MS, signal);
     }
   }
 }

@@ -40,7 +40,10 @@ const UNRULY = {
   leaks: { program: process.execPath, arguments: ['-e', LEAK], maxMemory: '200MB' },
   halfLines: Object.assign(sh(`while :; do printf '{"a": '; sleep 0.01; done`), { startTimeout: '1s' }),
   dies: sh(`echo '{"a": 1}'; sleep 0.2; exit 1`),
-  forks: sh(`n=0; while [ $n -lt 40 ]; do (setsid sleep 600 &); n=$((n + 1)); done; echo '{"a": 1}'; wait; sleep 600`),
+  forks: Object.assign(
+    sh(`n=0; while [ $n -lt 40 ]; do (setsid sleep 600 &); n=$((n + 1)); done; echo '{"a": 1}'; wait; sleep 600`),
+    { maxMemory: '1GB' },
+  ),
 };
 
 async function marked(): Promise<number> {
