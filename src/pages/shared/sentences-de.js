@@ -61,6 +61,7 @@ export const CHECKS = {
   'disk-space': 'der Datenträger hat Platz',
   'disk-health': 'der Datenträger ist gesund',
   'kernel-drivers': 'der Kernel hat die Treiber der Bausteine, die gebraucht werden',
+  'drop-ins': 'die Dienstdatei gibt frei, was die Konfiguration braucht',
   'storage-life': 'der Flash-Speicher hat noch Lebensdauer',
   wear: 'es wird nicht zu viel geschrieben',
   memory: 'es ist Arbeitsspeicher frei',

@@ -111,7 +111,7 @@ describe('devices at a broker', () => {
   );
 
   it('that announce nonsense, or what would be another section, are left out', () => {
-    const evil = 'x", kind: command, program: /bin/sh # \n- ${HOME}';
+    const evil = 'x", kind: command, program: /bin/sh # \n- $HOME';
     const heard = asTexts({
       'zigbee2mqtt/bridge/devices': [
         null,
