@@ -205,6 +205,100 @@ describe('relay boards of two makers', () => {
   });
 });
 
+/** Frames of both are closed by the sum of bytes. */
+const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
+
+describe('dust sensors of two makers, which sleep between two readings', () => {
+  it.each([
+    [
+      'Nova SDS011',
+      {
+        frame: { start: 'AA C0', length: 10 },
+        check: { kind: 'sum8', from: 2, at: -2 },
+        fields: { pm2_5: { at: 2, order: 'little', scale: 0.1 }, pm10: { at: 4, order: 'little', scale: 0.1 } },
+        requestHex: QUERY,
+        before: [{ sendHex: WORK, pause: '50ms' }],
+        after: [{ sendHex: SLEEP }],
+      },
+      { [QUERY]: 'AA C0 7B 00 C8 00 11 22 76 AB' },
+      [WORK, QUERY, SLEEP],
+      { pm2_5: 12.3, pm10: 20 },
+    ],
+    [
+      'Plantower PMS5003',
+      {
+        frame: { start: '42 4D 00 1C', length: 32 },
+        check: 'sum16',
+        fields: { pm1: { at: 10 }, pm2_5: { at: 12 }, pm10: { at: 14 } },
+        requestHex: '42 4D E2 00 00 01 71',
+        before: [{ sendHex: '42 4D E4 00 01 01 74', pause: '50ms' }],
+        after: [{ sendHex: '42 4D E4 00 00 01 73' }],
+      },
+      {
+        '424de200000171':
+          '42 4D 00 1C 00 05 00 07 00 08 00 05 00 07 00 08 03 A2 01 0E 00 2C 00 02 00 01 00 00 97 00 02 4D',
+      },
+      ['424de400010174', '424de200000171', '424de400000173'],
+      { pm1: 5, pm2_5: 7, pm10: 8 },
+    ],
+  ] as const)('%s', async (_maker, options, answers, wanted, values) => {
+    const heard: string[] = [];
+    const wire = new PtyWire(join(folder, 'dust'), (bytes) => {
+      heard.push(Buffer.from(bytes).toString('hex'));
+      const asked = Object.entries(answers).find(([request]) => heard.join('').endsWith(request));
+      if (asked !== undefined) wire.send(hex(asked[1]));
+    });
+    const ports = linuxPorts(systemClock, 'sysfs');
+    const config = sensorConfig({ name: 'dust', kind: 'serial-line', port: wire.device, period: '20s', ...options });
+    const sensor = await openSerialLine(config, sensorDeps({ ports, folder }), never);
+    const readings = await sensor.read(never);
+    expect(Object.fromEntries(readings.map(({ key, value }) => [key, value]))).toMatchObject(values);
+    await until('that it sleeps', () => heard.join('') === wanted.join(''));
+    await sensor.close();
+    await ports.close();
+    wire.close();
+  });
+});
+
+describe('scales of two makers, which are set to zero by a method', () => {
+  it.each([
+    [
+      'Mettler Toledo, with an answer of its own',
+      { request: 'SI\r\n', format: 'regex', pattern: '^S S +(?<weight>-?[0-9.]+) g' },
+      { send: 'T\r\n', expect: '^T S' },
+      { 'SI\r\n': 'S S     12.50 g\r\n', 'T\r\n': 'T S     12.50 g\r\n' },
+      { sent: true, answer: 'T S     12.50 g' },
+    ],
+    [
+      'Kern, which says nothing to it',
+      { request: 'w', format: 'regex', pattern: '(?<weight>-?[0-9.]+) g' },
+      { send: 't' },
+      { w: '     12.50 g \r\n' },
+      { sent: true },
+    ],
+  ] as const)('%s', async (_maker, options, method, answers, wanted) => {
+    const heard: string[] = [];
+    const wire = new PtyWire(join(folder, 'scale'), (bytes) => {
+      heard.push(Buffer.from(bytes).toString());
+      const asked = Object.entries(answers).find(([request]) => request === heard.at(-1));
+      if (asked !== undefined) wire.send(Buffer.from(asked[1]));
+    });
+    const ports = linuxPorts(systemClock, 'sysfs');
+    const config = sensorConfig({ name: 'scale', kind: 'serial-line', port: wire.device, period: '20s', ...options });
+    const sensor = await openSerialLine(config, sensorDeps({ ports, folder }), never);
+    const { methods } = rpcSchema.parse({ methods: { tare: Object.assign({ sensor: 'scale' }, method) } });
+    const [tare] = lineMethods(methods, [config], { clock: systemClock, ports });
+    const weight = async (): Promise<unknown> => (await sensor.read(never)).find(({ key }) => key === 'weight')?.value;
+    expect(await weight()).toBe(12.5);
+    expect(await tare?.run({}, { asker: 'platform', note: undefined, signal: never })).toEqual(wanted);
+    await until('the command', () => heard.includes(method.send));
+    expect(await weight()).toBe(12.5);
+    await sensor.close();
+    await ports.close();
+    wire.close();
+  });
+});
+
 it('a port whose driver cannot turn an RS-485 line round says so', async () => {
   const wire = new PtyWire(join(folder, 'uart'), () => {});
   const ports = linuxPorts(systemClock, 'sysfs');
