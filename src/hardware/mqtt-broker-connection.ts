@@ -318,7 +318,8 @@ export class BrokerConnection {
       if (matchesFilter(filter, message.topic)) claim(told(listener, message));
     if (this.#client !== undefined) this.#ask(subscription, this.#client);
     return () => {
-      subscription.listeners.delete(listener);
+      // A second call would leave a release that nobody cancels, and take the filter from who listens by then.
+      if (!subscription.listeners.delete(listener)) return;
       if (subscription.listeners.size > 0 || this.#closing.signal.aborted) return;
       subscription.cancelRelease = this.#clock.after(RELEASE_AFTER_MS, () => {
         this.#subscriptions.delete(filter);

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LinuxMqtt } from '../../../src/hardware/linux-mqtt.ts';
 import type { MqttBrokerSettings, MqttMessage } from '../../../src/hardware/mqtt-port.ts';
-import { systemClock } from '../../../src/host/clock.ts';
+import { type Clock, systemClock } from '../../../src/host/clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeBroker } from '../../support/mqtt-broker.ts';
 
 const { signal } = new AbortController();
@@ -12,9 +13,9 @@ afterEach(async () => {
   for (const undo of clean.splice(0)) await undo();
 });
 
-async function given(more: Partial<MqttBrokerSettings> = {}) {
+async function given(more: Partial<MqttBrokerSettings> = {}, clock: Clock = systemClock) {
   const broker = await FakeBroker.open();
-  const port = new LinuxMqtt({ clock: systemClock });
+  const port = new LinuxMqtt({ clock });
   clean.push(
     () => port.close(),
     () => broker.close(),
@@ -154,6 +155,24 @@ describe('a connection to a broker', () => {
     connection.subscribe('late', (message) => void heard.push(message));
     await until(() => expect(broker.acknowledged).toEqual([1]));
     expect(heard).toHaveLength(1);
+  });
+
+  it('keeps a filter that is listened to again, however often its first listener was taken out', async () => {
+    const clock = new FakeClock();
+    const { broker, connection } = await given({}, clock);
+    await until(async () => {
+      await clock.advance(500);
+      expect(connection.outage).toBeUndefined();
+    });
+    const stop = connection.subscribe('a', () => {});
+    stop();
+    stop();
+    const heard: MqttMessage[] = [];
+    connection.subscribe('a', (message) => void heard.push(message));
+    await clock.advance(130_000);
+    broker.publish('a', '1', { id: 1 });
+    await until(() => expect(heard).toHaveLength(1));
+    expect(broker.packets.some(({ type }) => type === 'unsubscribe')).toBe(false);
   });
 
   it('is shared by all who name the broker, until the last has closed', async () => {
