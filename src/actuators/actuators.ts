@@ -21,7 +21,7 @@ import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
 import { type ActuatorState, type ActuatorValue, nearestValue } from './kind/actuator.ts';
 import { LocalRules, type LocalRulesDeps } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
-import { reopeningDriver } from './open-driver.ts';
+import { type ReopeningDriver, reopeningDriver } from './open-driver.ts';
 import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings, type OutputReadingsDeps } from './output-readings.ts';
 import type { OutputReason } from './output-reason.ts';
@@ -44,6 +44,11 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   readonly localTime: LocalRulesDeps['localTime'];
 }
 
+interface OutputAtBroker {
+  readonly broker: string;
+  readonly driver: ReopeningDriver;
+}
+
 /** For what is on a disk that may hang, and for a line. */
 const CLOSE_WITHIN_MS = 2_000;
 
@@ -58,13 +63,15 @@ export class Actuators {
   #ruleConfigs: readonly RuleConfig[];
   readonly #looking: Promise<void>;
   readonly #stop = new AbortController();
+  readonly #atBrokers: readonly OutputAtBroker[];
 
   private constructor(
     parts: Pick<Actuators, 'lockout' | 'control' | 'rules' | 'configs' | 'readings'>,
     config: AgentConfig,
-    clock: Clock,
+    { clock, atBrokers }: { readonly clock: Clock; readonly atBrokers: readonly OutputAtBroker[] },
   ) {
     this.#clock = clock;
+    this.#atBrokers = atBrokers;
     this.#ruleConfigs = config.rules;
     this.lockout = parts.lockout;
     this.control = parts.control;
@@ -106,12 +113,14 @@ export class Actuators {
         file: new StateFile(inState('operating-times.json', OPERATING_TIMES_FORMAT)),
       }),
     ]);
+    const opened = configs.map((each) => ({
+      each,
+      driver: reopeningDriver(each, { ports, clock, runProgram, log, brokerOf }),
+    }));
+    const atBrokers = opened.flatMap(({ each, driver }) => ('broker' in each ? [{ broker: each.broker, driver }] : []));
     const control = await ActuatorControl.open(
       {
-        actuators: configs.map((each) => ({
-          settings: actuatorSettings(each),
-          driver: reopeningDriver(each, { ports, clock, runProgram, log, brokerOf }),
-        })),
+        actuators: opened.map(({ each, driver }) => ({ settings: actuatorSettings(each), driver })),
         disabled: config.actuators.filter(({ enabled }) => !enabled).map(actuatorSettings),
         memory: new ActuatorMemory({ outputs, keptPulses, pulseMarks }),
         rules: ruleWords(rulesInForce(config, configs)),
@@ -129,7 +138,7 @@ export class Actuators {
     for (const state of control.states()) readings.take(state);
     control.onState((state) => readings.take(state));
     const rules = new LocalRules({ rules: rulesInForce(config, configs), control, clock, localTime: deps.localTime });
-    return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
+    return new Actuators({ lockout, control, rules, configs, readings }, config, { clock, atBrokers });
   }
 
   /** Returns what each actuator shows, with its kind, why it is so, and its filled slots. */
@@ -145,6 +154,12 @@ export class Actuators {
   configure(config: AgentConfig): void {
     this.#ruleConfigs = rulesUntilRestart({ opened: this.configs, rules: this.#ruleConfigs }, config);
     this.rules.configure(rulesInForce({ rules: this.#ruleConfigs, sensors: config.sensors }, this.configs));
+  }
+
+  /** Opens the outputs at these brokers by the settings that those have now. Never rejects. */
+  async openAnew(brokers: ReadonlySet<string>): Promise<void> {
+    const changed = this.#atBrokers.filter(({ broker }) => brokers.has(broker));
+    await Promise.all(changed.map(({ driver }) => driver.openAnew(this.#stop.signal)));
   }
 
   /** Rules end first, so that nothing moves against the states for stop. Bounded in time, and idempotent. */

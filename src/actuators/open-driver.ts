@@ -38,12 +38,17 @@ async function loadOpener(config: ActuatorConfig, deps: DriverDeps): Promise<Ope
 const FAULTS_BEFORE_REOPENING = 3;
 const LETTING_GO_MS = 500;
 
+export interface ReopeningDriver extends ActuatorDriver {
+  /** Lets go of what is open, and opens it by the settings of now; what fails is tried again at the next use. Never rejects. */
+  openAnew(signal: AbortSignal): Promise<void>;
+}
+
 /** A driver that opens its hardware at the first use, again after a use that failed to, and anew when it fails again and again. */
 export function reopeningDriver(
   config: ActuatorConfig,
   deps: DriverDeps,
   open: OpenDriver = opener(config, deps),
-): ActuatorDriver {
+): ReopeningDriver {
   let opening: Promise<ActuatorDriver> | undefined;
   let faults = 0;
   let closed = false;
@@ -89,6 +94,11 @@ export function reopeningDriver(
       tellUnplugged = listener;
     },
     readLate: (signal) => use((driver) => readFrom(driver.readLate ?? driver.read, signal), signal),
+    openAnew: async (signal) => {
+      if (opening === undefined) return;
+      await endedWithin(deps.clock, LETTING_GO_MS, letGo());
+      if (!closed) await use(async () => {}, signal).catch(() => {});
+    },
     close: async () => {
       if (closed) return;
       closed = true;

@@ -22,6 +22,7 @@ import type { Keeping } from '../values/kept.ts';
 import { SELF } from '../values/self.ts';
 import { brokerSession } from './broker-session.ts';
 import type { Machine } from './machine.ts';
+import { OutputBrokers } from './output-brokers.ts';
 
 export interface HardwarePartsDeps {
   readonly config: AgentConfig;
@@ -52,6 +53,7 @@ interface OpenedParts {
   readonly ports: Ports;
   readonly actuators: Actuators;
   readonly session: () => Promise<string>;
+  readonly outputBrokers: OutputBrokers;
 }
 
 export class HardwareParts {
@@ -62,6 +64,7 @@ export class HardwareParts {
   #config: AgentConfig;
   /** The same however the configuration changes: a session under another name would lose messages. */
   readonly #session: () => Promise<string>;
+  readonly #outputBrokers: OutputBrokers;
   /** By the sensor's name. */
   #drivers: ReadonlyMap<string, string | undefined>;
   readonly #values = new MeasuredValues(() => this.#config.sensors);
@@ -70,6 +73,7 @@ export class HardwareParts {
     this.#deps = deps;
     this.#config = deps.config;
     this.#session = parts.session;
+    this.#outputBrokers = parts.outputBrokers;
     this.#drivers = this.#driversOf(deps.config);
     this.ports = parts.ports;
     this.actuators = parts.actuators;
@@ -95,6 +99,7 @@ export class HardwareParts {
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
     const session = brokerSession(config, deps.machine.readIdentity);
+    const outputBrokers = new OutputBrokers(config, session);
     let opened: HardwareParts | undefined;
     const onRuleEvent = (event: RuleEvent, instead?: Sentence): void => {
       deps.onRuleEvent?.(event, instead);
@@ -105,7 +110,7 @@ export class HardwareParts {
       {
         config,
         ports,
-        brokerOf: brokersOf(config, session),
+        brokerOf: outputBrokers.find,
         clock,
         files,
         runProgram,
@@ -118,11 +123,11 @@ export class HardwareParts {
       },
       signal,
     );
-    opened = new HardwareParts(deps, { ports, actuators, session });
+    opened = new HardwareParts(deps, { ports, actuators, session, outputBrokers });
     return opened;
   }
 
-  /** Takes up changed sensors and rules; what did not change goes on without a gap. */
+  /** Takes up changed sensors, rules and brokers; what did not change goes on without a gap. */
   async configure(config: AgentConfig): Promise<void> {
     const [before, driversBefore] = [this.#config, this.#drivers];
     this.#config = config;
@@ -137,7 +142,9 @@ export class HardwareParts {
       this.#values.forget(name);
     }
     this.actuators.configure(config);
-    await begun;
+    // Whoever else has the connection gives it back meanwhile.
+    const changed = this.#outputBrokers.configure(config);
+    await Promise.all([begun, this.actuators.openAnew(changed)]);
   }
 
   /** Sets the safe states for stop, at once; ends sampling beside it, in which a driver may hang; closes the ports. Bounded in time. */

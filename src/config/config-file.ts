@@ -65,7 +65,7 @@ export interface ReadAgain {
 type Section = keyof AgentConfig;
 
 /** Sections that a running agent takes up, except rules of actuators and sensors of devices that are not in force; the rest needs a restart, and a reload says so. Of the link only `metered` does, by which connections are opened. */
-const RELOADABLE: ReadonlySet<Section> = new Set(['label', 'log', 'sensors', 'rules', 'upload', 'shutdown']);
+const RELOADABLE: ReadonlySet<Section> = new Set(['label', 'log', 'brokers', 'sensors', 'rules', 'upload', 'shutdown']);
 const ALERT = 'missing-files';
 /** A mount or a credential comes soon after the boot, or when somebody brings it. */
 const LOOK_AGAIN = { firstMs: 2_000, maxMs: 60_000 };
@@ -204,7 +204,7 @@ export class ConfigFile {
       if (isDeepStrictEqual(pathsOf(still), pathsOf(this.#missing))) return this.#noteMissing(still);
       this.#hideSecrets(config);
       // A driver's file is its sensor's own concern, which is tried again by itself.
-      const taken = awaited.filter((section) => !RELOADABLE.has(section));
+      const taken = awaited.filter((section) => section === 'brokers' || !RELOADABLE.has(section));
       this.#startedWith = withSections(this.#startedWith, config, taken);
       this.#takeUp(withSections(this.#read, config, taken), still);
     } catch (error) {

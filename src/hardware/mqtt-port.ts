@@ -68,7 +68,10 @@ export interface MqttConnection {
 export type BrokerOf = (name: string) => Promise<MqttBrokerSettings | undefined>;
 
 export interface MqttPort {
-  /** Returns a share at once, also while the broker is not there. @throws AgentError `hardware/mqtt-busy` (retry) while others have other settings. */
+  /**
+   * Returns a share at once, also while the broker is not there; where others have other settings, once they have given theirs back. @throws AgentError
+   * `hardware/mqtt-busy` (retry) where they keep them.
+   */
   open(settings: MqttBrokerSettings, signal: AbortSignal): Promise<MqttConnection>;
   /** Closes every connection. Idempotent. */
   close(): Promise<void>;

@@ -260,6 +260,17 @@ describe('a reload', () => {
     expect(lines).not.toContain('its-own-token');
   });
 
+  it('takes up brokers', async () => {
+    const withBroker = (url: string): FileConfig => ({
+      config: config(TOKEN, { brokers: [{ name: 'house', url }] }),
+      missing: [],
+    });
+    const file = await open(withBroker('mqtt://old'));
+    onDisk = withBroker('mqtt://new');
+    expect(await file.readAgain()).toEqual({ changed: ['brokers'], needRestart: [] });
+    expect(file.live.current.brokers?.[0]?.url).toBe('mqtt://new');
+  });
+
   it('says that a rule waits for a restart with its actuator', async () => {
     const room = { name: 'room', kind: 'host', period: '1s' };
     const cooled = (fan: string, above: number): FileConfig => {

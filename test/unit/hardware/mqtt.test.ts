@@ -175,6 +175,16 @@ describe('a connection to a broker', () => {
     expect(broker.packets.some(({ type }) => type === 'unsubscribe')).toBe(false);
   });
 
+  it('is opened with other settings once all others have closed', async () => {
+    const { broker, port, settings, connection } = await given({ password: 'old', user: 'agent' });
+    await until(() => expect(connection.outage).toBeUndefined());
+    const opening = port.open({ ...settings, password: 'new' }, signal);
+    await connection.close();
+    const other = await opening;
+    await until(() => expect(other.outage).toBeUndefined());
+    expect(broker.packets.map(({ type }) => type)).toEqual(['connect', 'disconnect', 'connect']);
+  });
+
   it('is shared by all who name the broker, until the last has closed', async () => {
     const { broker, port, settings, connection } = await given();
     const other = await port.open(settings, signal);
