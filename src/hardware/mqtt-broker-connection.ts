@@ -104,7 +104,7 @@ export class BrokerConnection {
       },
       refusal: (filter) => this.#subscriptions.get(filter)?.refusal,
       subscribe: (filter, listener, { remember } = { remember: false }) => this.#subscribe(filter, listener, remember),
-      publish: (publication, signal) => this.#publish(publication, signal),
+      publish: (publication, signal, onTaken) => this.#publish(publication, signal, onTaken),
       close: onClose,
     };
   }
@@ -339,7 +339,7 @@ export class BrokerConnection {
     });
   }
 
-  async #publish(publication: MqttPublication, signal: AbortSignal): Promise<void> {
+  async #publish(publication: MqttPublication, signal: AbortSignal, onTaken = (): void => {}): Promise<void> {
     const { topic, payload, retain, qos = 1, expiresAfterMs } = publication;
     const client = this.#client;
     signal.throwIfAborted();
@@ -365,8 +365,10 @@ export class BrokerConnection {
         client.publish(topic, message, { qos, retain, ...properties }, (error) => {
           client.off('close', lost);
           cancelReset();
-          if (error === null || error === undefined) resolve();
-          else reject(retryable('hardware/mqtt-no-answer', mqttOutage(this.#host, error), error));
+          if (error === null || error === undefined) {
+            onTaken();
+            resolve();
+          } else reject(retryable('hardware/mqtt-no-answer', mqttOutage(this.#host, error), error));
         });
       },
       `waiting for ${this.#host}`,

@@ -62,14 +62,19 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
       if (!wasProven) proven = undefined;
       const publication = { topic, payload, qos, retain, expiresAfterMs: deadlineMs };
       const endMs = clock.monotonicMs() + deadlineMs;
-      await withinMs(clock, deadlineMs, (within) => connection.publish(publication, within), writeSignal);
-      if (stateTopic === undefined || (wasProven && proven === value)) return;
-      proven = undefined;
+      let isDone = false;
+      const onTaken = (): void => {
+        isDone = stateTopic === undefined || (wasProven && proven === value);
+        if (!isDone) proven = undefined;
+      };
+      await withinMs(clock, deadlineMs, (within) => connection.publish(publication, within, onTaken), writeSignal);
+      if (isDone || stateTopic === undefined) return;
       const { promise: said, resolve } = Promise.withResolvers<void>();
       const judge = (): void => {
         if (proven === value) resolve();
       };
       onState = judge;
+      judge();
       const late = (): never => {
         throw retryable('actuators/no-answer', notProven(value, { shown, connection, stateTopic }));
       };

@@ -28,6 +28,7 @@ let published: MqttPublication[];
 let outage: string | undefined;
 let opened: number;
 let onPublish: (publication: MqttPublication) => void | Promise<void>;
+let onTake: () => void;
 let listeners: Set<MqttListener>;
 
 function say(text: string, isRetained = false): void {
@@ -50,10 +51,12 @@ async function open(more: Readonly<Record<string, unknown>> = {}) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    publish: async (publication) => {
+    publish: async (publication, _signal, onTaken) => {
       if (outage !== undefined) throw retryable('hardware/mqtt-no-answer', outage);
       published.push(publication);
       await onPublish(publication);
+      onTaken?.();
+      onTake();
     },
     close: async () => {},
   };
@@ -73,7 +76,7 @@ async function open(more: Readonly<Record<string, unknown>> = {}) {
 
 beforeEach(() => {
   bench = new ActuatorBench();
-  [published, outage, opened, onPublish, listeners] = [[], undefined, 0, () => {}, new Set()];
+  [published, outage, opened, onPublish, onTake, listeners] = [[], undefined, 0, () => {}, () => {}, new Set()];
 });
 
 describe('an output with a state topic', () => {
@@ -86,6 +89,14 @@ describe('an output with a state topic', () => {
     expect(published).toEqual([{ topic: 'plug/set', payload: 'ON', qos: 1, retain: false, expiresAfterMs: 5_000 }]);
     expect(control.state('plug')).toMatchObject({ value: true, fault: undefined });
     expect(control.state('plug').isUnproven).toBeUndefined();
+  });
+
+  it('is moved by what comes right behind the broker’s word', async () => {
+    await open();
+    onTake = () => say('ON');
+    const moving = bench.set('plug', true);
+    await bench.clock.advance(100);
+    expect(await moving).toBe('moved');
   });
 
   it('is not moved by a broker alone, nor by what was retained, nor by what came before the broker took it', async () => {

@@ -192,6 +192,17 @@ describe('what is missing', () => {
     expect([file.live.current.sensors[0]?.periodMs, alerts.list()]).toEqual([60_000, []]);
   });
 
+  it('that is a broker’s password is taken up when it is there', async () => {
+    const brokers = (more: object) =>
+      config(TOKEN, { brokers: [{ name: 'house', url: 'mqtt://a', user: 'b', ...more }] });
+    const file = await open({ config: brokers({}), missing: [missing('brokers[0].passwordFile')] });
+    const looking = file.lookForMissing(stop.signal);
+    onDisk = { config: brokers({ password: 'a-secret' }), missing: [] };
+    await clock.advance(60_000);
+    await looking;
+    expect([file.live.current.brokers?.[0]?.password?.reveal(), alerts.list()]).toEqual(['a-secret', []]);
+  });
+
   it('is looked for beside a file that somebody is in the middle of writing', async () => {
     const file = await open(WITHOUT_TOKEN);
     const looking = file.lookForMissing(stop.signal);
