@@ -91,17 +91,25 @@ export async function setSafeStates(
   ];
 }
 
-/** Hardware may hang and heed no signal. */
+/** Hardware may hang and heed no signal. What a try in time has failed by says more than that the time is over. */
 function outcomeInTime(one: Owed, hook: Hook): Promise<SafeStateOutcome> {
   const { name } = one.config;
-  return withinDeadline(setOne(one, hook), name, hook.signal).catch((error) => ({
+  let lastFault: string | undefined;
+  const setting = setOne(one, hook, (fault) => {
+    lastFault = fault;
+  });
+  return withinDeadline(setting, name, hook.signal).catch((error) => ({
     name,
     value: one.value,
-    fault: messageOf(error),
+    fault: lastFault ?? messageOf(error),
   }));
 }
 
-async function setOne({ config, value }: Owed, hook: Hook): Promise<SafeStateOutcome> {
+async function setOne(
+  { config, value }: Owed,
+  hook: Hook,
+  onFault: (fault: string) => void,
+): Promise<SafeStateOutcome> {
   const { name } = config;
   const { signal, marks, clock } = hook;
   for (let tries = 1; ; tries += 1) {
@@ -114,6 +122,7 @@ async function setOne({ config, value }: Owed, hook: Hook): Promise<SafeStateOut
       if (!isActive(value)) marks.remove(name);
       return { name, value };
     } catch (error) {
+      if (!signal.aborted) onFault(messageOf(error));
       if (tries === MAX_TRIES || signal.aborted) return { name, value, fault: messageOf(error) };
       await clock.sleep(AGAIN_AFTER_MS, signal);
     }

@@ -1,11 +1,12 @@
 /** Debian's mosquitto as a process of its own, with persistence in a folder of the test's. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 
 const PROGRAM = '/usr/sbin/mosquitto';
@@ -16,21 +17,39 @@ export function missingMosquitto(): string | undefined {
   return existsSync(PROGRAM) ? undefined : 'no mosquitto: scripts/ensure-test-tools.sh installs it, as root';
 }
 
+export interface MosquittoOptions {
+  /** Password of the user `agent`, without whom nobody is let in; default: anybody is. */
+  readonly password?: string;
+  /** Certificate and key of a listener with TLS, PEM files. */
+  readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
+}
+
 export class Mosquitto {
   readonly port: number;
   readonly #folder: string;
+  readonly #hasTls: boolean;
   #child: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor({
+    folder,
+    port,
+    hasTls,
+  }: { readonly folder: string; readonly port: number; readonly hasTls: boolean }) {
     this.#folder = folder;
+    this.#hasTls = hasTls;
     this.port = port;
   }
 
-  static async open(): Promise<Mosquitto> {
-    const broker = new Mosquitto(await mkdtemp(join(tmpdir(), 'turnstone-mosquitto-')), await freePort());
+  static async open({ password, tls }: MosquittoOptions = {}): Promise<Mosquitto> {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-mosquitto-'));
+    const broker = new Mosquitto({ folder, port: await freePort(), hasTls: tls !== undefined });
+    const passwords = join(folder, 'passwords');
+    if (password !== undefined)
+      await promisify(execFile)('mosquitto_passwd', ['-c', '-b', passwords, 'agent', password]);
     const lines = [
       `listener ${broker.port} 127.0.0.1`,
-      'allow_anonymous true',
+      ...(password === undefined ? ['allow_anonymous true'] : ['allow_anonymous false', `password_file ${passwords}`]),
+      ...(tls === undefined ? [] : [`certfile ${tls.certificateFile}`, `keyfile ${tls.keyFile}`]),
       'persistence true',
       `persistence_location ${broker.#folder}/`,
       'max_queued_messages 0',
@@ -42,7 +61,7 @@ export class Mosquitto {
   }
 
   get url(): string {
-    return `mqtt://127.0.0.1:${this.port}`;
+    return `${this.#hasTls ? 'mqtts' : 'mqtt'}://127.0.0.1:${this.port}`;
   }
 
   /** Resolves once it takes connections. */
