@@ -4,6 +4,7 @@
  *
  *   templates: { meter: {…} }   sensors: [{ template: meter, count: 10, name: "meter{n}" }]   →   sensors: [{ name: meter1, … }, …]
  */
+import { isForDevices, sectionsOfDevices } from './device-levels.ts';
 import type { ConfigFault, ConfigPath, PathFault } from './fields/config-fault.ts';
 import { depthIn, pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from './fields/did-you-mean.ts';
@@ -42,7 +43,11 @@ export function expandTemplates(source: YamlSource): ExpandedSource {
   const { tree } = source;
   if (
     !isMapping(tree) ||
-    !(Object.hasOwn(tree, 'templates') || SECTIONS.some((section) => listOf(tree, section).some(isExpandable)))
+    !(
+      Object.hasOwn(tree, 'templates') ||
+      SECTIONS.some((section) => listOf(tree, section).some(isExpandable)) ||
+      listOf(tree, 'sensors').some(isForDevices)
+    )
   )
     return { ...source, warnings: [] };
   const { templates = {}, ...expanded }: Record<string, unknown> = tree;
@@ -50,7 +55,8 @@ export function expandTemplates(source: YamlSource): ExpandedSource {
   const origins = new Map<unknown, readonly Origin[]>();
   for (const section of SECTIONS) {
     if (!Array.isArray(tree[section])) continue;
-    const items = expander.expand(section, tree[section]);
+    const written = expander.expand(section, tree[section]);
+    const items = section === 'sensors' ? expander.expandDevices(written, expanded.devices) : written;
     origins.set(section, items);
     expanded[section] = items.map(({ value }) => value);
   }
@@ -109,14 +115,30 @@ class Expander {
       if (!isMapping(written) || !isExpandable(written)) items.push({ value: written, item: path });
       else {
         const instances = this.#instancesOf(written, path);
-        if (items.length + instances.length > MAX_ITEMS[section]) {
-          this.faults.push(
-            finding(path, `more than ${MAX_ITEMS[section]} ${section} with those of`, `at most ${MAX_ITEMS[section]}`),
-          );
-          return items;
-        }
+        if (!this.#hasPlaceFor(section, items.length + instances.length, path)) return items;
         items.push(...this.#itemsOf(written, path, instances));
       }
+    }
+    return items;
+  }
+
+  /** Makes one of each sensor that stands for several devices. */
+  expandDevices(sensors: readonly Item[], devices: unknown): readonly Item[] {
+    const slots = (Array.isArray(devices) ? devices : []).flatMap((device: unknown) =>
+      isMapping(device) && typeof device.name === 'string' ? [device.name] : [],
+    );
+    const items: Item[] = [];
+    for (const sensor of sensors) {
+      const { value, item, template } = sensor;
+      const made = isForDevices(value) ? sectionsOfDevices(value, slots) : undefined;
+      if (made === undefined) {
+        items.push(sensor);
+        continue;
+      }
+      const words = made.map(() => ({}));
+      if (!this.#hasPlaceFor('sensors', items.length + made.length, item)) return items;
+      if (!this.#hasRoomFor(new TemplateSize(value), words, item)) return items;
+      items.push(...made.map((one) => ({ value: one, item, template, name: String(one.name) })));
     }
     return items;
   }
@@ -155,6 +177,12 @@ class Expander {
     this.warnings.push(
       finding(path, `${instances.length} items that differ in name and prefix alone`, expected, { value: '' }),
     );
+  }
+
+  #hasPlaceFor(section: Section, count: number, path: ConfigPath): boolean {
+    const max = MAX_ITEMS[section];
+    if (count > max) this.faults.push(finding(path, `more than ${max} ${section} with those of`, `at most ${max}`));
+    return count <= max;
   }
 
   /** Looks before anything is made: a short file can say a long text a thousand times. */
