@@ -137,7 +137,9 @@ export class HardwareParts {
     // A rule must not fire from readings of an earlier sensor of the same name.
     for (const sensor of before.sensors) {
       const { name } = sensor;
-      if (!isChanged(sensor, config) && driversBefore.get(name) === this.#drivers.get(name)) continue;
+      const isSameSource =
+        driversBefore.get(name) === this.#drivers.get(name) && urlOf(sensor, before) === urlOf(sensor, config);
+      if (!isChanged(sensor, config) && isSameSource) continue;
       this.actuators.rules.sensorChanged(name);
       this.#values.forget(name);
     }
@@ -196,6 +198,11 @@ function lostKeys({ name, refused }: SensorState, { sensors }: AgentConfig): rea
 
 function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {
   return !sensors.some((other) => other.name === sensor.name && isDeepStrictEqual(other, sensor));
+}
+
+/** Place of the broker that a sensor listens to: at another one are other devices. */
+function urlOf(sensor: SensorConfig, { brokers = [] }: AgentConfig): string | undefined {
+  return 'broker' in sensor ? brokers.find(({ name }) => name === sensor.broker)?.url : undefined;
 }
 
 /** A rule belongs to the device whose actuator it moves. */

@@ -99,6 +99,31 @@ describe('a rule whose sensor changes', () => {
     }
   });
 
+  it('waits no longer when its broker is another one now, and goes on waiting when the password is', async () => {
+    const listening = (broker: string): Promise<AgentConfig> =>
+      configOf(`${SMALLEST}
+stateFolder: /state
+runFolder: /run
+brokers: [{ name: house, user: agent, ${broker} }]
+sensors: [{ name: room, kind: mqtt, broker: house, topic: room, period: 1h }]
+actuators:
+  - { name: horn, kind: command, program: /bin/true, arguments: ["{value}"], valueType: boolean }
+rules:
+  - { name: hot, when: { sensor: room, key: temperature, above: 70, for: 1m }, set: { actuator: horn, value: on } }
+`);
+    for (const [broker, held] of [
+      ['url: "mqtt://127.0.0.2:1", password: old', false],
+      ['url: "mqtt://127.0.0.1:1", password: new', true],
+    ] as const) {
+      const field = await open(await listening('url: "mqtt://127.0.0.1:1", password: old'));
+      field.actuators.rules.take('room', 'temperature', 80);
+      await field.configure(await listening(broker));
+      await clock.advance(MINUTE_MS);
+      expect(isHeld()).toBe(held);
+      await field.close();
+    }
+  });
+
   it('is known at the next start to have been on', async () => {
     const before = await open(await config('period: 10s', '0s'));
     before.actuators.rules.take('machine', 'temperature', 80);
