@@ -26,7 +26,8 @@ export const host = defineSensor({
     ...doubled(disks, [...path, 'disks']),
     ...doubled(interfaces ?? [], [...path, 'interfaces']),
   ],
-  everywhere: '{ name: machine, kind: host, period: 1m }',
+  // Chips beside it have a temperature of their own.
+  everywhere: '{ name: machine, kind: host, period: 1m, keys: { temperature: { rename: machineTemperature } } }',
 });
 
 /** As host/host-metrics.ts names them; a group that the machine does not show gives none of its keys. */
