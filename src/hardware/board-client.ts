@@ -84,6 +84,7 @@ function noBrokers(): MqttPort {
       const outage = `the simulated board has no broker ${name}`;
       return {
         outage,
+        onOutage: () => () => {},
         refusal: () => undefined,
         subscribe: () => () => {},
         publish: async () => {

@@ -10,12 +10,14 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import { type IPublishPacket, MqttClient } from 'mqtt';
+import { crc32 } from 'node:zlib';
+import { type IClientSubscribeOptions, type IPublishPacket, MqttClient } from 'mqtt';
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { readUserFile } from '../host/whole-file.ts';
 import { getOrInsert } from '../values/get-or-insert.ts';
+import { Listeners } from '../values/listeners.ts';
 import { matchesFilter } from '../values/mqtt-topics.ts';
 import { answerWithin } from './deadline.ts';
 import { KEPT_BOUNDS, type KeptMessages } from './kept-messages.ts';
@@ -73,7 +75,10 @@ export class BrokerConnection {
   readonly #kept: KeptMessages;
   readonly #unclaimed = new Set<Unclaimed>();
   readonly #startedAtMs: number;
+  readonly #lost = new Listeners<[]>();
   #outage: string | undefined;
+  /** True where the broker says with a message to which filters it belongs. */
+  #takesNumbers = false;
   #client: MqttClient | undefined;
   /** Below TLS, where that is spoken. */
   #socket: Socket | undefined;
@@ -102,6 +107,7 @@ export class BrokerConnection {
       get outage() {
         return outage();
       },
+      onOutage: this.#lost.add,
       refusal: (filter) => this.#subscriptions.get(filter)?.refusal,
       subscribe: (filter, listener, { remember } = { remember: false }) => this.#subscribe(filter, listener, remember),
       publish: (publication, signal, onTaken) => this.#publish(publication, signal, onTaken),
@@ -143,8 +149,9 @@ export class BrokerConnection {
       cancelStop = this.#clock.after(CLOSE_WITHIN_MS, end);
       client.end(false, () => end());
     };
-    client.on('connect', () => {
+    client.on('connect', ({ properties }) => {
       this.#client = client;
+      this.#takesNumbers = properties?.subscriptionIdentifiersAvailable !== false;
       this.#outage = undefined;
       for (const subscription of this.#subscriptions.values()) this.#ask(subscription, client);
       this.#isFirst = false;
@@ -160,6 +167,7 @@ export class BrokerConnection {
       this.#client = undefined;
       this.#outage ??= `${this.#host} hung up`;
       for (const subscription of this.#subscriptions.values()) subscription.isAsked = false;
+      this.#lost.tell();
       end();
     });
     // Each publication that waits for its answer has one.
@@ -251,7 +259,11 @@ export class BrokerConnection {
     };
   }
 
-  #take({ topic, payload, retain }: IPublishPacket, messageId: number | undefined, client: MqttClient): void {
+  #take(
+    { topic, payload, retain, properties }: IPublishPacket,
+    messageId: number | undefined,
+    client: MqttClient,
+  ): void {
     const bytes = Buffer.from(payload);
     const acknowledge = (): void => {
       if (messageId !== undefined && this.#client === client)
@@ -264,13 +276,16 @@ export class BrokerConnection {
       client.stream.destroy();
     };
     const message = { topic, payload: bytes, isRetained: retain };
-    const kept = this.#deliver(message);
+    const kept = this.#deliver(message, [properties?.subscriptionIdentifier ?? []].flat());
     this.#kept.take({ bytes: bytes.length + topic.length, acknowledge, fail }, kept);
   }
 
-  /** Returns what is to be waited for; undefined when all have kept it. */
-  #deliver(message: MqttMessage): Promise<unknown> | undefined {
-    const wanted = [...this.#subscriptions.values()].filter(({ filter }) => matchesFilter(filter, message.topic));
+  /** Returns what is to be waited for; undefined when all have kept it. @param numbers of the filters for which it comes: for others there is a copy. */
+  #deliver(message: MqttMessage, numbers: readonly number[]): Promise<unknown> | undefined {
+    const wanted = [...this.#subscriptions.values()].filter(
+      ({ filter }) =>
+        matchesFilter(filter, message.topic) && (numbers.length === 0 || numbers.includes(numberOf(filter))),
+    );
     for (const { isRemembering, remembered } of wanted) if (isRemembering) remembered.set(message.topic, message);
     const listeners = wanted.flatMap((subscription) => [...subscription.listeners]);
     if (listeners.length === 0) return this.#hold(message, wanted.length > 0);
@@ -333,7 +348,10 @@ export class BrokerConnection {
     subscription.isAsked = true;
     // Retained messages are told once in a run: on each connection they would be taken for news.
     const rh = this.#isFirst || subscription.refusal !== undefined ? 0 : 1;
-    client.subscribe(subscription.filter, { qos: 1, ...(this.#settings.version === '5' && { rh }) }, (error) => {
+    const isNumbered = this.#settings.version === '5' && this.#takesNumbers;
+    const numbered = isNumbered ? { properties: { subscriptionIdentifier: numberOf(subscription.filter) } } : {};
+    const options = this.#settings.version === '5' ? { qos: 1, rh, ...numbered } : { qos: 1 };
+    client.subscribe(subscription.filter, options as IClientSubscribeOptions, (error) => {
       subscription.refusal =
         error === null || this.#client !== client ? undefined : mqttRefusal(this.#host, subscription.filter, error);
     });
@@ -391,4 +409,9 @@ async function readPem(path: string | undefined): Promise<string | undefined> {
   const pem = await readUserFile(path, MAX_PEM_BYTES);
   if (pem === undefined) throw retryable('hardware/mqtt-no-file', `${path} is not there`);
   return pem.toString('utf8');
+}
+
+/** Number of a filter in every run, as the broker keeps it with the session: 1 to 268,435,455 (MQTT 5, 3.8.2.1.2). */
+function numberOf(filter: string): number {
+  return (crc32(filter) % 268_435_455) + 1;
 }

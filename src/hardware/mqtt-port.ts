@@ -48,6 +48,8 @@ export interface MqttPublication {
 export interface MqttConnection {
   /** Why there is no connection, in words; undefined while there is one. */
   readonly outage: string | undefined;
+  /** Calls back when there is no connection any more, until the returned function is called. */
+  onOutage(listener: () => void): () => void;
   /** Why the broker does not give this filter, in words. */
   refusal(filter: string): string | undefined;
   /**

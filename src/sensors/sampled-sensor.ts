@@ -60,6 +60,7 @@ export class SampledSensor {
       log: deps.log,
       open: (signal) => this.entry.open(signal),
       onReadings: (readings) => this.#heard(readings),
+      onTrouble: () => this.#readSoon(),
       closing: this.#closing.signal,
     });
   }
@@ -199,6 +200,13 @@ export class SampledSensor {
   }
 
   /** Takes readings that came by subscription. */
+  /** Reads beside the grid, unless it is known to fail already. */
+  #readSoon(): void {
+    if (this.#error !== undefined) return;
+    this.#isDue = true;
+    this.#wake();
+  }
+
   #heard(readings: readonly Reading[]): Kept {
     const converted = this.#conversion.convert(readings);
     if (this.#driver.speaksByItself && !this.#closing.signal.aborted)

@@ -16,6 +16,8 @@ export interface SensorDriverDeps {
   readonly open: (signal: AbortSignal) => Promise<Sensor>;
   /** Called with readings that a driver gives by itself. */
   readonly onReadings: ReadingsListener;
+  /** Called when an opened driver knows before its next read that this will fail. */
+  readonly onTrouble: () => void;
   /** From when on nothing is kept open. */
   readonly closing: AbortSignal;
 }
@@ -100,7 +102,7 @@ export class SensorDriver {
   }
 
   async #open(opening: Opening, signal: AbortSignal): Promise<Sensor> {
-    const { name, open, onReadings, closing, log } = this.#deps;
+    const { name, open, onReadings, onTrouble, closing, log } = this.#deps;
     const sensor = await open(signal);
     // An opening that was given up may end late, when the sampler has closed, or another took its place.
     if (closing.aborted || opening !== this.#now) {
@@ -108,7 +110,10 @@ export class SensorDriver {
       throw deadlineError(`opening ${name}`, signal);
     }
     opening.sensor = sensor;
-    opening.unsubscribe = sensor.subscribe?.(onReadings) ?? (() => {});
+    const ends = [sensor.subscribe?.(onReadings), sensor.onTrouble?.(onTrouble)];
+    opening.unsubscribe = () => {
+      for (const end of ends) end?.();
+    };
     return sensor;
   }
 }

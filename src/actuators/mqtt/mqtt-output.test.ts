@@ -46,6 +46,7 @@ async function open(more: Readonly<Record<string, unknown>> = {}) {
     get outage() {
       return outage;
     },
+    onOutage: () => () => {},
     refusal: () => undefined,
     subscribe: (_filter, listener) => {
       listeners.add(listener);

@@ -50,6 +50,8 @@ export interface Sensor {
    * promise where the readings are kept later.
    */
   subscribe?(listener: ReadingsListener): () => void;
+  /** Calls back when the next read will fail, and this one did not: it is made at once. The returned function ends it. */
+  onTrouble?(listener: () => void): () => void;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -19,6 +19,8 @@ import type { MqttConfig } from './definition.ts';
 
 /** An availability's message is a word, or a small object. */
 const MAX_WORD_BYTES = 4_096;
+/** A broker that starts anew is back by then. */
+const OUTAGE_TOLD_AFTER_MS = 60_000;
 
 export async function open(config: MqttConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { ports, clock, log, brokerOf } = deps;
@@ -34,6 +36,7 @@ export async function open(config: MqttConfig, deps: SensorDeps, signal: AbortSi
   let unread = 0;
   let problem = '';
   let gone: string | undefined;
+  let tellTrouble = (): void => {};
 
   const outcomesOf = ({ topic: from, payload }: MqttMessage): readonly Outcome[] => {
     const text = Buffer.from(payload).toString('utf8');
@@ -67,8 +70,10 @@ export async function open(config: MqttConfig, deps: SensorDeps, signal: AbortSi
   const takeAvailability = ({ payload }: MqttMessage): void => {
     if (availability === undefined) return;
     const word = availabilityWord(payload, availability.path);
-    if (word === availability.offline) gone = `${availability.topic} says ${availability.offline}`;
-    else if (word === availability.online) gone = undefined;
+    if (word === availability.offline) {
+      gone = `${availability.topic} says ${availability.offline}`;
+      tellTrouble();
+    } else if (word === availability.online) gone = undefined;
     else log.debug({ sensor: name, topic: availability.topic }, 'a word of availability that is not known');
   };
 
@@ -83,11 +88,11 @@ export async function open(config: MqttConfig, deps: SensorDeps, signal: AbortSi
     read: async () => {
       const { outage } = connection;
       const nowMs = clock.monotonicMs();
+      if (gone !== undefined) throw sensorFault('unavailable', gone);
       if (nowMs - openedAtMs < deadlineMs) return last;
       if (outage !== undefined) throw sensorFault('no-broker', outage);
       const refusal = connection.refusal(topic);
       if (refusal !== undefined) throw sensorFault('refused', refusal);
-      if (gone !== undefined) throw sensorFault('unavailable', gone);
       if (nowMs - lastAtMs > periodMs + deadlineMs)
         throw sensorFault(
           'silent',
@@ -96,6 +101,23 @@ export async function open(config: MqttConfig, deps: SensorDeps, signal: AbortSi
       return last;
     },
     refused: () => refused,
+    onTrouble: (listener) => {
+      const tellIfThere = (): void => {
+        if (connection.outage !== undefined || connection.refusal(topic) !== undefined) listener();
+      };
+      tellTrouble = listener;
+      if (gone !== undefined) listener();
+      let cancelOutage = (): void => {};
+      const cancelFirst = clock.after(deadlineMs, tellIfThere);
+      const endOutage = connection.onOutage(() => {
+        cancelOutage();
+        cancelOutage = clock.after(OUTAGE_TOLD_AFTER_MS, tellIfThere);
+      });
+      return () => {
+        tellTrouble = () => {};
+        for (const end of [cancelFirst, cancelOutage, endOutage]) end();
+      };
+    },
     subscribe: (listener) => {
       unsubscribe = connection.subscribe(topic, (message) => take(message, listener));
       return unsubscribe;

@@ -25,9 +25,14 @@ async function listening(more: Readonly<Record<string, unknown>> = {}, keep: () 
   const listeners = new Map<string, MqttListener>();
   let outage: string | undefined;
   let refusal: string | undefined;
+  let lose = (): void => {};
   const connection: MqttConnection = {
     get outage() {
       return outage;
+    },
+    onOutage: (listener) => {
+      lose = listener;
+      return () => {};
     },
     refusal: () => refusal,
     subscribe: (filter, listener) => {
@@ -54,8 +59,13 @@ async function listening(more: Readonly<Record<string, unknown>> = {}, keep: () 
   const set = (now: { readonly outage?: string; readonly refusal?: string }): void => {
     outage = now.outage;
     refusal = now.refusal;
+    if (outage !== undefined) lose();
   };
-  return { clock, sensor, heard, say, set };
+  let troubles = 0;
+  sensor.onTrouble?.(() => {
+    troubles += 1;
+  });
+  return { clock, sensor, heard, say, set, troubles: () => troubles };
 }
 
 describe('a sensor at an MQTT broker', () => {
@@ -118,6 +128,34 @@ describe('a sensor at an MQTT broker', () => {
     await expect(sensor.read(signal)).rejects.toThrow('home/kitchen/state says offline');
     say('home/kitchen/state', '{"state": "online"}');
     await expect(sensor.read(signal)).resolves.toEqual([]);
+  });
+
+  it('tells at once that its last will came, also in its first seconds, and not that it is back', async () => {
+    const { sensor, say, troubles } = await listening({ availability: { topic: 'home/kitchen/state' } });
+    say('home/kitchen/state', 'offline', true);
+    expect(troubles()).toBe(1);
+    await expect(sensor.read(signal)).rejects.toThrow('home/kitchen/state says offline');
+    say('home/kitchen/state', 'online');
+    expect(troubles()).toBe(1);
+  });
+
+  it('tells of a broker that is away for a minute, and of one that was not there from the start', async () => {
+    const { clock, set, troubles } = await listening();
+    await clock.advance(2_500);
+    set({ outage: 'it hung up' });
+    await clock.advance(59_000);
+    expect(troubles()).toBe(0);
+    await clock.advance(1_500);
+    expect(troubles()).toBe(1);
+    set({ outage: 'it hung up' });
+    await clock.advance(30_000);
+    set({});
+    await clock.advance(60_000);
+    expect(troubles()).toBe(1);
+    const other = await listening();
+    other.set({ outage: 'not connected yet' });
+    await other.clock.advance(2_100);
+    expect(other.troubles()).toBe(1);
   });
 
   it('says why it is silent: no broker, no right, nothing readable, nothing at all', async () => {

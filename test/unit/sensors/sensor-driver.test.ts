@@ -12,7 +12,15 @@ it('leaves no read that began while the driver before was closed: it is never as
   const ends: ((readings: readonly Reading[]) => void)[] = [];
   const read = () => new Promise<readonly Reading[]>((resolve) => ends.push(resolve));
   const open = async () => ({ name: 'tank', read, close: () => clock.sleep(1_000, never) });
-  const driver = new SensorDriver({ name: 'tank', clock, log: silentLog, open, onReadings: () => {}, closing: never });
+  const driver = new SensorDriver({
+    name: 'tank',
+    clock,
+    log: silentLog,
+    open,
+    onReadings: () => {},
+    onTrouble: () => {},
+    closing: never,
+  });
   const ask = () => driver.read({ signal: never, letGo: never, turn: never });
   const first = ask();
   await clock.advance(10);
@@ -40,7 +48,15 @@ it('lets what is merely slow come to its end', async () => {
     await clock.sleep(1_500, never);
     return { name: 'tank', read: async () => [{ key: 'level', value: 1 }], close: async () => {} };
   };
-  const driver = new SensorDriver({ name: 'tank', clock, log: silentLog, open, onReadings: () => {}, closing: never });
+  const driver = new SensorDriver({
+    name: 'tank',
+    clock,
+    log: silentLog,
+    open,
+    onReadings: () => {},
+    onTrouble: () => {},
+    closing: never,
+  });
   const ask = () => driver.read({ signal: never, letGo: never, turn: never });
   const slow = ask();
   void driver.openAnew();

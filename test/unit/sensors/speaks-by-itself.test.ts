@@ -49,3 +49,38 @@ it('fails until it is heard, however often its port is opened anew', async () =>
   expect([states, sampler.states()[0]?.state]).toEqual([['failing', 'working'], 'working']);
   await sampler.close();
 });
+
+it('fails as soon as it knows that it will, and not a period later', async () => {
+  const clock = new FakeClock();
+  const states: string[] = [];
+  let isGone = false;
+  let tell = (): void => {};
+  const open = async () => ({
+    name: 'station',
+    speaksByItself: true,
+    close: async () => {},
+    read: async (): Promise<readonly Reading[]> => {
+      if (isGone) throw new AgentError('sensors/unavailable', 'its last will came', { recovery: 'retry' });
+      return [];
+    },
+    subscribe: (listener: (readings: readonly Reading[]) => void) => {
+      listener([{ key: 'temperature', value: 4 }]);
+      return () => {};
+    },
+    onTrouble: (listener: () => void) => {
+      tell = listener;
+      return () => {};
+    },
+  });
+  const sampler = new Sampler(
+    { clock, log: silentLog, onSamples: () => {}, onStateChange: ({ state }) => states.push(state) },
+    [{ name: 'station', kind: 'test', periodMs: 3_600_000, deadlineMs: 800, align: false, revision: '1', open }],
+  );
+  sampler.start(new AbortController().signal);
+  await clock.advance(500);
+  isGone = true;
+  tell();
+  await clock.advance(100);
+  expect(states).toEqual(['working', 'failing']);
+  await sampler.close();
+});
