@@ -42,7 +42,7 @@ const UNRULY = {
   dies: sh(`echo '{"a": 1}'; sleep 0.2; exit 1`),
   forks: Object.assign(
     sh(`n=0; while [ $n -lt 40 ]; do (setsid sleep 600 &); n=$((n + 1)); done; echo '{"a": 1}'; wait; sleep 600`),
-    { maxMemory: '1GB' },
+    { maxMemory: '1GB', maxSilence: '0s' },
   ),
 };
 

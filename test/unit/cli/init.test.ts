@@ -109,6 +109,7 @@ describe('turnstone init', () => {
       .map(({ name, keys }) => [name, keys.temperature?.rename])
       .filter(([, rename]) => rename !== undefined);
     expect(renames).toEqual([
+      ['machine', 'machineTemperature'],
       ['sht3x', 'temperature2'],
       ['tmp102', 'temperature3'],
       ['bme280', 'temperature4'],
