@@ -4,8 +4,8 @@
  *   write ─► publish ─► PUBACK ─► a state of the device that is the value ─► done
  *                                  └ none within the deadline ─────────────► not proven
  *
- * A message that the broker retained is of unknown age: it is the state until the device speaks, and proves no command. Nor does what comes before
- * the broker has taken the command: after a start those are states that the broker has kept for this gateway.
+ * A message that the broker retained is of unknown age: it is the state until the device speaks, and proves no command. A quick device speaks before
+ * the broker's PUBACK is handled: what it says from the publication on counts, as far as it says nothing else by then.
  */
 import { retryable } from '../../errors/agent-error.ts';
 import type { MqttConnection, MqttMessage } from '../../hardware/mqtt-port.ts';
@@ -58,23 +58,16 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
       const payload = messageFor(config, value);
       await begun(() => connection.outage === undefined, writeSignal);
       expectBroker();
-      const wasProven = proven === value;
-      if (!wasProven) proven = undefined;
+      if (proven !== value) proven = undefined;
       const publication = { topic, payload, qos, retain, expiresAfterMs: deadlineMs };
       const endMs = clock.monotonicMs() + deadlineMs;
-      let isDone = false;
-      const onTaken = (): void => {
-        isDone = stateTopic === undefined || (wasProven && proven === value);
-        if (!isDone) proven = undefined;
-      };
-      await withinMs(clock, deadlineMs, (within) => connection.publish(publication, within, onTaken), writeSignal);
-      if (isDone || stateTopic === undefined) return;
+      await withinMs(clock, deadlineMs, (within) => connection.publish(publication, within), writeSignal);
+      if (stateTopic === undefined || proven === value) return;
       const { promise: said, resolve } = Promise.withResolvers<void>();
       const judge = (): void => {
         if (proven === value) resolve();
       };
       onState = judge;
-      judge();
       const late = (): never => {
         throw retryable('actuators/no-answer', notProven(value, { shown, connection, stateTopic }));
       };
