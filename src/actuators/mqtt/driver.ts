@@ -4,8 +4,8 @@
  *   write ─► publish ─► PUBACK ─► a state of the device that is the value ─► done
  *                                  └ none within the deadline ─────────────► not proven
  *
- * A message that the broker retained is of unknown age: it is the state until the device speaks, and proves no command. A quick device speaks before
- * the broker's PUBACK is handled: what it says from the publication on counts, as far as it says nothing else by then.
+ * A message that the broker retained is of unknown age: it is the state until the device speaks on this connection, and proves no command. A quick
+ * device speaks before the broker's PUBACK is handled: what it says from the publication on counts, as far as it says nothing else by then.
  */
 import { retryable } from '../../errors/agent-error.ts';
 import type { MqttConnection, MqttMessage } from '../../hardware/mqtt-port.ts';
@@ -28,6 +28,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
     const connection = await ports.mqtt.open(settings, signal);
     const untilMs = clock.monotonicMs() + BEGIN_WITHIN_MS;
     let shown: ToldState | undefined;
+    /** On this connection: the broker may have kept something newer by the next one. */
     let hasSpoken = false;
     /** Value that the device has said by itself since it was told something else. */
     let proven: ActuatorValue | undefined;
@@ -36,11 +37,14 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
       const told = stateIn(config, payload);
       if (told === undefined || (isRetained && hasSpoken)) return;
       shown = told;
+      proven = !isRetained && 'value' in told ? told.value : undefined;
       if (isRetained) return;
       hasSpoken = true;
-      proven = 'value' in told ? told.value : undefined;
       onState();
     };
+    const forget = connection.onOutage(() => {
+      hasSpoken = false;
+    });
     const unsubscribe =
       stateTopic === undefined ? () => {} : connection.subscribe(stateTopic, take, { remember: true });
 
@@ -92,6 +96,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
       mendsItself: true,
       ...(stateTopic !== undefined && { read }),
       close: async () => {
+        forget();
         unsubscribe();
         await connection.close();
       },

@@ -26,6 +26,7 @@ const PLUG = {
 let bench: ActuatorBench;
 let published: MqttPublication[];
 let outage: string | undefined;
+let lose: () => void;
 let opened: number;
 let onPublish: (publication: MqttPublication) => void | Promise<void>;
 let listeners: Set<MqttListener>;
@@ -45,7 +46,10 @@ async function open(more: Readonly<Record<string, unknown>> = {}) {
     get outage() {
       return outage;
     },
-    onOutage: () => () => {},
+    onOutage: (listener) => {
+      lose = listener;
+      return () => {};
+    },
     refusal: () => undefined,
     subscribe: (_filter, listener) => {
       listeners.add(listener);
@@ -74,7 +78,7 @@ async function open(more: Readonly<Record<string, unknown>> = {}) {
 
 beforeEach(() => {
   bench = new ActuatorBench();
-  [published, outage, opened, onPublish, listeners] = [[], undefined, 0, () => {}, new Set()];
+  [published, outage, lose, opened, onPublish, listeners] = [[], undefined, () => {}, 0, () => {}, new Set()];
 });
 
 describe('an output with a state topic', () => {
@@ -160,6 +164,18 @@ describe('an output with a state topic', () => {
     await bench.clock.advance(1_100);
     expect(control.state('plug').value).toBe(false);
     expect(published).toEqual([]);
+  });
+
+  it('has the state that a broker has kept while the connection was away, which proves nothing', async () => {
+    const control = await open();
+    say('ON');
+    lose();
+    say('OFF', true);
+    await bench.clock.advance(1_100);
+    expect(control.state('plug')).toMatchObject({ value: false, fault: undefined });
+    const moving = bench.set('plug', true);
+    await bench.clock.advance(10_000);
+    expect(await moving).toBe('actuators/no-answer');
   });
 
   it('is told at once what it has said by itself already, where it says nothing of what is no change', async () => {
