@@ -2,7 +2,7 @@
  * Something that takes commands from a broker, and says under `stateTopic` what it is.
  *
  *   write ─► publish ─► PUBACK ─► a state of the device that is the value ─► done
- *                                  └ none within the deadline ─────────────► not proven
+ *                                  └ none within the deadline ─────────────► unknown: it may still move
  *
  * A message that the broker retained is of unknown age: it is the state until the device speaks on this connection, and proves no command. A quick
  * device speaks before the broker's PUBACK is handled: what it says from the publication on counts, as far as it says nothing else by then.
@@ -72,8 +72,10 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
         if (proven === value) resolve();
       };
       onState = judge;
+      // A device that sleeps does it later. What goes first is told behind it: the broker keeps the order.
       const late = (): never => {
-        throw retryable('actuators/no-answer', notProven(value, { shown, connection, stateTopic }));
+        const code = writeSignal.aborted ? 'actuators/no-answer' : 'hardware/outcome-unknown';
+        throw retryable(code, notProven(value, { shown, connection, stateTopic }));
       };
       try {
         await outcomeWithin(clock, Math.max(0, endMs - clock.monotonicMs()), () => said, late, writeSignal);

@@ -119,8 +119,8 @@ describe('an output with a state topic', () => {
     await bench.clock.advance(900);
     expect(isOver).toBe(false);
     await bench.clock.advance(1_000);
-    expect(await moving).toMatch(/no-answer|did not say/);
-    expect(control.state('plug').value).toBe(false);
+    expect(await moving).toBe('actuators/outcome-unknown');
+    expect(control.state('plug').value).toBeUndefined();
   });
 
   it('is told off again until the device says that it is off', async () => {
@@ -131,13 +131,27 @@ describe('an output with a state topic', () => {
     await bench.clock.advance(20_000);
     const tries = published.length;
     expect(tries).toBeGreaterThan(1);
-    expect(control.state('plug').value).toBe(true);
+    expect(control.state('plug').value).toBeUndefined();
     onPublish = () => sayLater('OFF');
-    await bench.clock.advance(20_000);
+    await bench.clock.advance(40_000);
     expect(control.state('plug')).toMatchObject({ value: false, fault: undefined });
     const after = published.length;
     await bench.clock.advance(60_000);
     expect(published).toHaveLength(after);
+  });
+
+  it('has a command that was not proven in time stand, until it is known that the device sleeps no longer', async () => {
+    const control = await open();
+    say('OFF');
+    const moving = bench.set('plug', true);
+    await bench.clock.advance(6_000);
+    expect(await moving).toBe('actuators/outcome-unknown');
+    expect(control.state('plug')).toMatchObject({ value: undefined, desired: true });
+    say('ON');
+    await bench.clock.advance(30_000);
+    expect(control.state('plug')).toMatchObject({ value: true, desired: true, fault: undefined });
+    expect(control.state('plug').isChangedAtDevice).toBeUndefined();
+    expect(published).toHaveLength(1);
   });
 
   it('shows what somebody does at the device, and says that it was done there', async () => {
@@ -175,7 +189,7 @@ describe('an output with a state topic', () => {
     expect(control.state('plug')).toMatchObject({ value: false, fault: undefined });
     const moving = bench.set('plug', true);
     await bench.clock.advance(10_000);
-    expect(await moving).toBe('actuators/no-answer');
+    expect(await moving).toBe('actuators/outcome-unknown');
   });
 
   it('is told at once what it has said by itself already, where it says nothing of what is no change', async () => {
