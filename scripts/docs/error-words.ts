@@ -4,8 +4,7 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
     'The command writes several registers, and some of them alone were written. The message says which, and why.',
   'actuators/min-off': 'The output is to stay off for its `minOff`. The message says how long that takes.',
   'actuators/min-on': 'The output is to stay on for its `minOn`. The message says how long that takes.',
-  'actuators/no-answer':
-    'The other end of the line does not answer as it is to; or an MQTT broker took a command, and the device did not say that it is as told.',
+  'actuators/no-answer': 'The other end of the line does not answer as it is to.',
   'actuators/no-state':
     'The program or the device of the output has not told its state since the start. The message says why, where that is known.',
   'actuators/no-broker': 'The MQTT broker that the output names is not in the configuration that is in force.',
@@ -50,6 +49,8 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
     'The device file may not be used. The message names the group that the user is to join, or what else is in the way.',
   'hardware/one-wire-failed':
     'The kernel gives no text of the one-wire device. Check the wiring and the pull-up resistor.',
+  'hardware/outcome-unknown':
+    'Nobody knows whether it moved: a write had no answer and may still arrive, or an MQTT broker took a command, and the device did not say in time that it is as told.',
   'hardware/program-away': 'The program does not run, or does not read its commands. It is started again.',
   'hardware/program-refuses': 'The program answers a command with a fault. The message has its words.',
   'hardware/pwm-failed': 'The kernel refuses the setting of the channel.',

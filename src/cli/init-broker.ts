@@ -6,7 +6,7 @@ import { printable } from '../names/printable.ts';
 import { listenAtBroker, proposalsFrom } from '../scan/mqtt-devices.ts';
 import type { Edge } from './edge.ts';
 import type { AtBroker } from './first-config.ts';
-import { mqttOutputLines, mqttSensorLines } from './scan-mqtt.ts';
+import { mqttOutputLines, mqttSensorLines, slotsOf } from './scan-mqtt.ts';
 
 /** Retained messages come at once, and most of the others within some seconds. */
 const LISTEN_MS = 3_000;
@@ -26,7 +26,7 @@ export async function devicesAtBroker(port: number, edge: Edge): Promise<AtBroke
       broker: `{ name: ${NAME}, url: "${url}" }`,
       propose: (names, hasDevices) => {
         const found = proposalsFrom(messages, { broker: NAME, names, hasDevices });
-        const slots = hasDevices ? found.map(({ slot }) => ({ name: slot, keys: [] })) : [];
+        const slots = hasDevices ? slotsOf(found) : [];
         return { sensors: mqttSensorLines(found), outputs: mqttOutputLines(found), slots };
       },
     };

@@ -12,7 +12,7 @@ import { brokersOf } from '../sensors/mqtt/brokers.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import type { ScanCall } from './commands/init.ts';
 import { CommandError, usageError } from './exit-code.ts';
-import { slotLines } from './first-config.ts';
+import { type Slot, slotLines } from './first-config.ts';
 import { amountsOf, withProgress } from './progress.ts';
 import { secretFrom } from './secret-from.ts';
 
@@ -42,7 +42,7 @@ export async function scanMqtt(call: ScanCall, mqtt: MqttPort, clock: Clock = sy
   const found = proposalsFrom(messages, { broker: settings.name, names: new FreeNames(), hasDevices });
   if (found.length > 0 || flags.json === true)
     return print.result(found, () => {
-      const slots = hasDevices ? found.map(({ slot }) => ({ name: slot, keys: [] })) : [];
+      const slots = hasDevices ? slotsOf(found) : [];
       const brokers = section === undefined ? '' : `brokers:\n  - ${sectionText(section)}\n`;
       return `${slotLines(slots)}${brokers}${mqttLines(found)}`;
     });
@@ -54,12 +54,29 @@ export async function scanMqtt(call: ScanCall, mqtt: MqttPort, clock: Clock = sy
 /** Sections of what was found. */
 export function mqttLines(found: readonly ProposedDevice[]): string {
   const outputs = mqttOutputLines(found);
-  return `sensors:\n${mqttSensorLines(found)}${outputs === '' ? '' : `actuators:\n${outputs}`}`;
+  const hasSensors = found.some(({ sensors }) => sensors.length > 0);
+  return `sensors:${hasSensors ? '' : ' []'}\n${mqttSensorLines(found)}${outputs === '' ? '' : `actuators:\n${outputs}`}`;
 }
 
-/** Entries of `sensors:`. */
+/** Devices of the platform that have sections. */
+export function slotsOf(found: readonly ProposedDevice[]): readonly Slot[] {
+  return found
+    .filter(({ sensors, outputs }) => sensors.length + outputs.length > 0)
+    .map(({ slot }) => ({ name: slot, keys: [] }));
+}
+
+/** Entries of `sensors:`, and comments on what is left out. */
 export function mqttSensorLines(found: readonly ProposedDevice[]): string {
-  return linesOf(found, ({ sensors }) => sensors);
+  return `${linesOf(found, ({ sensors }) => sensors)}${found.map(leftOutLines).join('')}`;
+}
+
+function leftOutLines({ name, leftOut }: ProposedDevice): string {
+  return leftOut
+    .map(({ topic, key, template }) => {
+      const words = `${name}: ${key} at ${topic} is left out, as its template is not understood: ${template}`;
+      return `  # ${printable(words)}\n`;
+    })
+    .join('');
 }
 
 /** Entries of `actuators:`. */

@@ -113,6 +113,7 @@ export function parseDraft(
     deviceNames: namesIn(root.devices),
     sensorNames: namesIn(root.sensors),
     actuatorNames: namesIn(root.actuators),
+    brokerNames: namesIn(root.brokers),
   });
   const draft = draftOf(whole, sections);
   if (partialPaths.length === 0) return { draft, partialPaths, faults };
@@ -171,6 +172,7 @@ export function draftOf({ devices, sensors, actuators, rules, ...sections }: Age
     deviceNames: namesIn(devices),
     sensorNames: namesIn(sensors),
     actuatorNames: namesIn(actuators),
+    brokerNames: namesIn(sections.brokers),
   };
 }
 

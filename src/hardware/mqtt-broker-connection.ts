@@ -110,7 +110,7 @@ export class BrokerConnection {
       onOutage: this.#lost.add,
       refusal: (filter) => this.#subscriptions.get(filter)?.refusal,
       subscribe: (filter, listener, { remember } = { remember: false }) => this.#subscribe(filter, listener, remember),
-      publish: (publication, signal, onTaken) => this.#publish(publication, signal, onTaken),
+      publish: (publication, signal) => this.#publish(publication, signal),
       close: onClose,
     };
   }
@@ -357,7 +357,7 @@ export class BrokerConnection {
     });
   }
 
-  async #publish(publication: MqttPublication, signal: AbortSignal, onTaken = (): void => {}): Promise<void> {
+  async #publish(publication: MqttPublication, signal: AbortSignal): Promise<void> {
     const { topic, payload, retain, qos = 1, expiresAfterMs } = publication;
     const client = this.#client;
     signal.throwIfAborted();
@@ -383,10 +383,8 @@ export class BrokerConnection {
         client.publish(topic, message, { qos, retain, ...properties }, (error) => {
           client.off('close', lost);
           cancelReset();
-          if (error === null || error === undefined) {
-            onTaken();
-            resolve();
-          } else reject(retryable('hardware/mqtt-no-answer', mqttOutage(this.#host, error), error));
+          if (error === null || error === undefined) resolve();
+          else reject(retryable('hardware/mqtt-no-answer', mqttOutage(this.#host, error), error));
         });
       },
       `waiting for ${this.#host}`,

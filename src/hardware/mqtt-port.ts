@@ -60,10 +60,9 @@ export interface MqttConnection {
   /**
    * Resolves once the broker has acknowledged it. Nothing is kept for later: without a connection it is refused, and what the broker has not
    * acknowledged goes with the connection, which ends a few seconds later.
-   * @param onTaken called with the acknowledgement, before the messages behind it, which may have come in the same packet of the network.
    * @throws AgentError `hardware/mqtt-no-answer`, `hardware/deadline` (retry).
    */
-  publish(publication: MqttPublication, signal: AbortSignal, onTaken?: () => void): Promise<void>;
+  publish(publication: MqttPublication, signal: AbortSignal): Promise<void>;
   /** Gives the share back; the last one closes the connection. Idempotent. */
   close(): Promise<void>;
 }

@@ -46,6 +46,14 @@ interface OtherWay {
   readonly way: 'kinds';
   readonly says: string;
   readonly kinds: readonly { readonly kind: string; readonly members: string }[];
+  /** Way of its outputs, where it has some. */
+  readonly output?: OutputWay;
+}
+
+interface OutputWay {
+  readonly says: string;
+  readonly kind: string;
+  readonly members: string;
 }
 
 type OtherKind = KernelChip | GpioExpander | PwmController | OtherWay;
@@ -67,13 +75,14 @@ const hwmon = (driver: string, loading: Loading, addresses: readonly number[], n
   ...(note !== undefined && { note }),
 });
 
-const program = (words: string, says: string): OtherWay => ({
+const program = (path: string, says: string): OtherWay => ({
   way: 'kinds',
   says,
   kinds: [
-    { kind: 'process', members: words },
-    { kind: 'command', members: words },
+    { kind: 'process', members: `program: ${path}, format: json` },
+    { kind: 'command', members: `program: ${path}, format: json` },
   ],
+  output: { says: 'a program of your own moves it', kind: 'process', members: `program: ${path}` },
 });
 /** A program that runs for as long as it is asked for, and prints JSON by itself. */
 const listener = (running: string, once: string, says: string): OtherWay => ({
@@ -84,9 +93,22 @@ const listener = (running: string, once: string, says: string): OtherWay => ({
     { kind: 'command', members: once },
   ],
 });
-const broker = (root: string, rest: string, says: string): OtherWay => ({
+const BROKER = '(brokers: [{ name: house, url: mqtt://localhost }])';
+/** @param topics topic of the commands, and that of the state with the place in it. */
+const atBroker = (says: string, topics: string, send = '{ on: "ON", off: "OFF" }'): OutputWay => ({
+  says: `${says} ${BROKER}`,
+  kind: 'mqtt',
+  members: `broker: house, ${topics}, send: ${send}`,
+});
+const ZIGBEE_PLUG = atBroker(
+  'Zigbee2MQTT takes commands at a broker',
+  'topic: zigbee2mqtt/plug/set, stateTopic: zigbee2mqtt/plug, statePath: state',
+  `{ on: '{"state":"ON"}', off: '{"state":"OFF"}' }`,
+);
+const broker = (root: string, rest: string, says: string, output?: OutputWay): OtherWay => ({
   way: 'kinds',
-  says: `${says} (brokers: [{ name: house, url: mqtt://localhost }])`,
+  ...(output !== undefined && { output }),
+  says: `${says} ${BROKER}`,
   kinds: [
     { kind: 'mqtt', members: `broker: house, topic: ${root}/${rest}` },
     {
@@ -186,19 +208,29 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
     way: 'kinds',
     says: 'a Shelly answers over HTTP',
     kinds: [{ kind: 'http', members: 'url: http://192.168.1.40/rpc/Shelly.GetStatus' }],
+    output: atBroker(
+      'a Shelly takes commands at a broker',
+      'topic: shelly/command/switch:0, stateTopic: shelly/status/switch:0, statePath: output',
+      '{ on: "on", off: "off" }',
+    ),
   },
   tasmota: {
     way: 'kinds',
     says: 'Tasmota answers over HTTP',
     kinds: [{ kind: 'http', members: "url: 'http://192.168.1.41/cm?cmnd=Status%208'" }],
+    output: atBroker('Tasmota takes commands at a broker', 'topic: cmnd/plug/POWER, stateTopic: stat/plug/POWER'),
   },
   esphome: {
     way: 'kinds',
     says: 'ESPHome answers over HTTP where web_server: is in its file',
     kinds: [{ kind: 'http', members: 'url: http://192.168.1.42/sensor/temperature, paths: { temperature: value }' }],
+    output: atBroker(
+      'ESPHome takes commands at a broker where mqtt: is in its file',
+      'topic: plug/switch/relay/command, stateTopic: plug/switch/relay/state',
+    ),
   },
-  zigbee2mqtt: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT publishes at a broker'),
-  zigbee: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT makes messages at a broker of it'),
+  zigbee2mqtt: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT publishes at a broker', ZIGBEE_PLUG),
+  zigbee: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT makes messages at a broker of it', ZIGBEE_PLUG),
   zwave: broker('zwave', 'hall', 'Z-Wave JS UI makes messages at a broker of it'),
   mqtt: broker('site', 'hall', 'a broker is asked by'),
   rtl433: listener(
@@ -212,11 +244,8 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   lora: broker('application', '1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
   lorawan: broker('application', '1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
   wmbus: broker('wmbusmeters', 'water', 'wmbusmeters reads it, and publishes at a broker'),
-  can: program('program: /usr/local/bin/can-values, format: json', 'a program of your own makes numbers of its frames'),
-  canbus: program(
-    'program: /usr/local/bin/can-values, format: json',
-    'a program of your own makes numbers of its frames',
-  ),
+  can: program('/usr/local/bin/can-values', 'a program of your own makes numbers of its frames'),
+  canbus: program('/usr/local/bin/can-values', 'a program of your own makes numbers of its frames'),
   snmp: {
     way: 'kinds',
     says: 'snmpget prints a value',
@@ -228,11 +257,11 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
       },
     ],
   },
-  knx: program('program: /usr/local/bin/knx-values, format: json', 'a program of your own asks it'),
-  bacnet: program('program: /usr/local/bin/bacnet-values, format: json', 'a program of your own asks it'),
-  opcua: program('program: /usr/local/bin/opcua-values, format: json', 'a program of your own asks it'),
-  ethercat: program('program: /usr/local/bin/ethercat-values, format: json', 'a program of your own asks it'),
-  profinet: program('program: /usr/local/bin/profinet-values, format: json', 'a program of your own asks it'),
+  knx: program('/usr/local/bin/knx-values', 'a program of your own asks it'),
+  bacnet: program('/usr/local/bin/bacnet-values', 'a program of your own asks it'),
+  opcua: program('/usr/local/bin/opcua-values', 'a program of your own asks it'),
+  ethercat: program('/usr/local/bin/ethercat-values', 'a program of your own asks it'),
+  profinet: program('/usr/local/bin/profinet-values', 'a program of your own asks it'),
 };
 
 /** Words that mean the same, without what people put between letters and digits. */
@@ -261,8 +290,10 @@ export function wayOf({ written, list, known }: AskedKind): string | undefined {
   if (found === undefined || known.includes(found.word)) return undefined;
   const { word, kind } = found;
   if (kind.way === 'kinds') {
-    const way = kind.kinds.find((one) => known.includes(one.kind));
-    return way === undefined ? undefined : `${kind.says}: - { name: ${word}, kind: ${way.kind}, ${way.members} }`;
+    const { says, kinds, output } = kind;
+    const found = kinds.find((one) => known.includes(one.kind));
+    const way = list === 'actuators' ? output : found && { says, kind: found.kind, members: found.members };
+    return way === undefined ? undefined : `${way.says}: - { name: ${word}, kind: ${way.kind}, ${way.members} }`;
   }
   if (kind.way === 'gpio') {
     const own = list === 'sensors' ? 'gpio-input' : 'gpio-output';

@@ -13,7 +13,13 @@ import type { Clock } from '../host/clock.ts';
 import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import type { JsonObject } from '../values/json.ts';
-import type { AnnouncedDevice, AnnouncedOutput, AnnouncedSensor, HeardMessages } from './announcements/announced.ts';
+import type {
+  AnnouncedDevice,
+  AnnouncedOutput,
+  AnnouncedSensor,
+  HeardMessages,
+  LeftOut,
+} from './announcements/announced.ts';
 import { homeAssistantDevices } from './announcements/home-assistant.ts';
 import { shellyDevices } from './announcements/shelly.ts';
 import { tasmotaDevices } from './announcements/tasmota.ts';
@@ -24,6 +30,9 @@ import { FreeNames } from './free-names.ts';
 const FILTERS: readonly string[] = [
   '+/bridge/devices',
   '+/+/availability',
+  // Names of Zigbee2MQTT may have levels of their own.
+  '+/+/+/availability',
+  '+/+/+/+/availability',
   'homeassistant/+/+/config',
   'homeassistant/+/+/+/config',
   'tasmota/discovery/+/config',
@@ -99,6 +108,8 @@ export interface ProposedDevice extends Pick<AnnouncedDevice, 'family' | 'name' 
   readonly slot: string;
   readonly sensors: readonly JsonObject[];
   readonly outputs: readonly JsonObject[];
+  /** What is announced with a template that is not understood. */
+  readonly leftOut: readonly LeftOut[];
 }
 
 export interface ProposalOptions {
@@ -114,6 +125,12 @@ export function proposalsFrom(messages: HeardMessages, options: ProposalOptions)
     read(messages),
   );
   const [read, told] = [new Set<string>(), new Set<string>()];
+  // Those who announce a device in their own words are believed first.
+  const isKnown = new Set(
+    devices
+      .filter(({ family }) => family !== 'Home Assistant')
+      .flatMap(({ sensors, outputs }) => [...sensors, ...outputs].map(({ topic }) => topic)),
+  );
   return devices.slice(0, MAX_DEVICES).flatMap((device) => {
     const sensors = device.sensors.filter(({ topic }) => !read.has(topic));
     const outputs = device.outputs.filter(({ topic, stateTopic = '' }) => !told.has(`${topic} ${stateTopic}`));
@@ -124,14 +141,21 @@ export function proposalsFrom(messages: HeardMessages, options: ProposalOptions)
       sensors: sensors.map((one, at) => sensorSection(one, slot, at, options)).filter(isSensor),
       outputs: outputs.map((one) => outputSection(one, slot, options)).filter(isOutput),
     };
-    if (own.sensors.length + own.outputs.length === 0) return [];
-    return [{ family: device.family, name: device.name, model: device.model, slot, ...own }];
+    const leftOut = (device.leftOut ?? []).filter(({ topic }) => !isKnown.has(topic));
+    if (own.sensors.length + own.outputs.length + leftOut.length === 0) return [];
+    return [{ family: device.family, name: device.name, model: device.model, slot, ...own, leftOut }];
   });
 }
 
 function sensorSection(sensor: AnnouncedSensor, slot: string, at: number, options: ProposalOptions): JsonObject {
-  const { topic, paths, key, units, availability } = sensor;
-  const keys = Object.entries(units).map(([name, unit]): [string, JsonObject] => [name, { unit }]);
+  const { topic, paths, key, units, scales = {}, availability } = sensor;
+  const keys = [...new Set([...Object.keys(scales), ...Object.keys(units)])].map((name): [string, JsonObject] => [
+    name,
+    {
+      ...(Object.hasOwn(scales, name) ? { scale: scales[name] } : {}),
+      ...(Object.hasOwn(units, name) ? { unit: units[name] } : {}),
+    },
+  ]);
   return {
     name: at === 0 ? slot : options.names.next(`${slot}_${at + 1}`),
     kind: 'mqtt',

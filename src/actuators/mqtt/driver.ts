@@ -2,10 +2,10 @@
  * Something that takes commands from a broker, and says under `stateTopic` what it is.
  *
  *   write ─► publish ─► PUBACK ─► a state of the device that is the value ─► done
- *                                  └ none within the deadline ─────────────► not proven
+ *                                  └ none within the deadline ─────────────► unknown: it may still move
  *
- * A message that the broker retained is of unknown age: it is the state until the device speaks, and proves no command. Nor does what comes before
- * the broker has taken the command: after a start those are states that the broker has kept for this gateway.
+ * A message that the broker retained is of unknown age: it is the state until the device speaks on this connection, and proves no command. A quick
+ * device speaks before the broker's PUBACK is handled: what it says from the publication on counts, as far as it says nothing else by then.
  */
 import { retryable } from '../../errors/agent-error.ts';
 import type { MqttConnection, MqttMessage } from '../../hardware/mqtt-port.ts';
@@ -28,6 +28,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
     const connection = await ports.mqtt.open(settings, signal);
     const untilMs = clock.monotonicMs() + BEGIN_WITHIN_MS;
     let shown: ToldState | undefined;
+    /** On this connection: the broker may have kept something newer by the next one. */
     let hasSpoken = false;
     /** Value that the device has said by itself since it was told something else. */
     let proven: ActuatorValue | undefined;
@@ -36,11 +37,14 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
       const told = stateIn(config, payload);
       if (told === undefined || (isRetained && hasSpoken)) return;
       shown = told;
+      proven = !isRetained && 'value' in told ? told.value : undefined;
       if (isRetained) return;
       hasSpoken = true;
-      proven = 'value' in told ? told.value : undefined;
       onState();
     };
+    const forget = connection.onOutage(() => {
+      hasSpoken = false;
+    });
     const unsubscribe =
       stateTopic === undefined ? () => {} : connection.subscribe(stateTopic, take, { remember: true });
 
@@ -58,25 +62,20 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
       const payload = messageFor(config, value);
       await begun(() => connection.outage === undefined, writeSignal);
       expectBroker();
-      const wasProven = proven === value;
-      if (!wasProven) proven = undefined;
+      if (proven !== value) proven = undefined;
       const publication = { topic, payload, qos, retain, expiresAfterMs: deadlineMs };
       const endMs = clock.monotonicMs() + deadlineMs;
-      let isDone = false;
-      const onTaken = (): void => {
-        isDone = stateTopic === undefined || (wasProven && proven === value);
-        if (!isDone) proven = undefined;
-      };
-      await withinMs(clock, deadlineMs, (within) => connection.publish(publication, within, onTaken), writeSignal);
-      if (isDone || stateTopic === undefined) return;
+      await withinMs(clock, deadlineMs, (within) => connection.publish(publication, within), writeSignal);
+      if (stateTopic === undefined || proven === value) return;
       const { promise: said, resolve } = Promise.withResolvers<void>();
       const judge = (): void => {
         if (proven === value) resolve();
       };
       onState = judge;
-      judge();
+      // A device that sleeps does it later. What goes first is told behind it: the broker keeps the order.
       const late = (): never => {
-        throw retryable('actuators/no-answer', notProven(value, { shown, connection, stateTopic }));
+        const code = writeSignal.aborted ? 'actuators/no-answer' : 'hardware/outcome-unknown';
+        throw retryable(code, notProven(value, { shown, connection, stateTopic }));
       };
       try {
         await outcomeWithin(clock, Math.max(0, endMs - clock.monotonicMs()), () => said, late, writeSignal);
@@ -99,6 +98,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
       mendsItself: true,
       ...(stateTopic !== undefined && { read }),
       close: async () => {
+        forget();
         unsubscribe();
         await connection.close();
       },

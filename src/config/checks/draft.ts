@@ -20,6 +20,7 @@ export interface ConfigDraft {
   readonly deviceNames: ReadonlySet<string>;
   readonly sensorNames: ReadonlySet<string>;
   readonly actuatorNames: ReadonlySet<string>;
+  readonly brokerNames: ReadonlySet<string>;
 }
 
 /** A key at the platform, and where it is written. */

@@ -28,6 +28,7 @@ export const checkReferences: Check = ({
   deviceNames,
   sensorNames,
   actuatorNames,
+  brokerNames,
 }) => {
   const findings: Finding[] = [];
   // Put into words once: there may be thousands of wrong references.
@@ -43,12 +44,11 @@ export const checkReferences: Check = ({
   };
   for (const { config, path } of [...sensors, ...actuators])
     if (config.device !== undefined) refer(config.device, [...path, 'device'], 'device');
-  const brokers = new Set((sections.brokers ?? []).map(({ name }) => name));
   for (const { config, path } of [...sensors, ...actuators])
-    if (config.kind === 'mqtt' && !brokers.has(config.broker))
+    if (config.kind === 'mqtt' && !brokerNames.has(config.broker))
       findings.push({
-        ...finding([...path, 'broker'], 'unknown broker', namesInWords(brokers, 'a broker under brokers:')),
-        ...didYouMeanWhenTold(config.broker, brokers),
+        ...finding([...path, 'broker'], 'unknown broker', namesInWords(brokerNames, 'a broker under brokers:')),
+        ...didYouMeanWhenTold(config.broker, brokerNames),
       });
   for (const { config, path } of actuators) {
     for (const [index, { with: other }] of config.interlocks.entries()) {

@@ -11,6 +11,8 @@ export interface AnnouncedSensor {
   /** Key of the number. */
   readonly key?: string;
   readonly units: Readonly<Record<string, string>>;
+  /** Factors of values that are told in another unit. */
+  readonly scales?: Readonly<Record<string, number>>;
   readonly availability?: JsonObject | undefined;
 }
 
@@ -26,6 +28,13 @@ export interface AnnouncedOutput {
   readonly limits?: JsonObject | undefined;
 }
 
+/** Value or output that is told by a template which is not understood. */
+export interface LeftOut {
+  readonly topic: string;
+  readonly key: string;
+  readonly template: string;
+}
+
 export interface AnnouncedDevice {
   readonly family: 'Zigbee2MQTT' | 'Home Assistant' | 'Shelly' | 'Tasmota';
   /** Name for people, as it is announced. */
@@ -33,6 +42,7 @@ export interface AnnouncedDevice {
   readonly model?: string | undefined;
   readonly sensors: readonly AnnouncedSensor[];
   readonly outputs: readonly AnnouncedOutput[];
+  readonly leftOut?: readonly LeftOut[];
 }
 
 const MAX_DEPTH = 32;

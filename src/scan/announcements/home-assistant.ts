@@ -1,6 +1,7 @@
 /**
  * Discovery of Home Assistant, which ESPHome, OpenMQTTGateway and many others speak: one message for each entity, or one for a device with all of
- * them (home-assistant.io, "MQTT discovery"). Of templates those are understood that take one place of the message.
+ * them (home-assistant.io, "MQTT discovery"). Of templates those are understood that take one place of the message, as it is or times a number; of
+ * others the values are left out.
  */
 import type { JsonObject } from '../../values/json.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type AnnouncedSensor,
   type HeardMessages,
   jsonIn,
+  type LeftOut,
   numberIn,
   objectIn,
   objectsIn,
@@ -42,10 +44,21 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
   unit_of_meas: 'unit_of_measurement',
   val_tpl: 'value_template',
 };
-const VALUE = /^\{\{-?\s*value\s*(?:\|[^{}]*)?-?\}\}$/;
-const PLACE = /^\{\{-?\s*value_json((?:\.\w+|\[\s*'[^']+'\s*\]|\[\s*"[^"]+"\s*\]|\[\d+\])+)\s*(?:\|[^{}]*)?-?\}\}$/;
+/** `{{ (value_json.x | float) / 10 }}`: the place, and what is made of its value. */
+const TEMPLATE =
+  /^\{\{-?[\s(]*value(?:_json((?:\.\w+|\[\s*'[^']+'\s*\]|\[\s*"[^"]+"\s*\]|\[\d+\])+))?((?:[\s)|*/][^{}]*?)?)-?\}\}$/;
+/** Steps that keep a number as it is, or nearly so. */
+const HARMLESS = /\|\s*(?:float|int|round|default|is_defined)\b\s*(?:\([^()]*\))?|[\s)]/g;
+const FACTOR = /([*/])(\d+(?:\.\d+)?)|\|multiply\((\d+(?:\.\d+)?)/g;
 const STEP = /\.(\w+)|\[\s*'([^']+)'\s*\]|\[\s*"([^"]+)"\s*\]|\[(\d+)\]/g;
+const NUMBER = 'number';
 const SWITCHES: ReadonlySet<string> = new Set(['switch', 'light']);
+
+/** Place in a message, empty for the whole of it, and the factor of its value. */
+interface Taken {
+  readonly place: string;
+  readonly scale: number;
+}
 
 interface Entity {
   readonly component: string;
@@ -68,6 +81,7 @@ export function homeAssistantDevices(heard: HeardMessages): readonly AnnouncedDe
       model: own.find(({ model }) => model !== undefined)?.model,
       sensors: sensorsOf(own),
       outputs: own.flatMap(outputOf),
+      leftOut: own.flatMap(leftOutOf),
     };
   });
 }
@@ -100,31 +114,36 @@ function expanded(told: JsonObject): JsonObject {
 /** One sensor for each topic of JSON, and one for each number. */
 function sensorsOf(entities: readonly Entity[]): readonly AnnouncedSensor[] {
   const values = entities
-    .filter(({ component }) => component === 'sensor' || component === 'binary_sensor')
+    .filter(isOfSensor)
     .flatMap(({ config, id }) => {
       const topic = textIn(config.state_topic);
-      const place = placeIn(config.value_template);
+      const taken = takenBy(config.value_template);
       const unit = textIn(config.unit_of_measurement)?.trim() || undefined;
-      if (topic === undefined || place === undefined) return [];
+      if (topic === undefined || taken === undefined) return [];
       const availability = availabilityOf(config);
-      return [{ topic, place, unit, key: keyOf(config, id, place), availability }];
-    });
+      return [{ ...taken, topic, unit, key: keyOf(config, id, taken.place), availability }];
+    })
+    // Of two of one key, one would have the unit of the other.
+    .filter((one, at, all) => all.findIndex(({ topic, key }) => topic === one.topic && key === one.key) === at);
   const ofJson = values.filter(({ place }) => place !== '');
   const numbers = values.filter(({ place, unit }) => place === '' && unit !== undefined);
   const topics = [...new Set(ofJson.map(({ topic }) => topic))];
   const unitsOf = (some: typeof values): Record<string, string> =>
     Object.fromEntries(some.flatMap(({ key, unit }) => (unit === undefined ? [] : [[key, unit]])));
+  const scalesOf = (some: typeof values): Record<string, number> =>
+    Object.fromEntries(some.flatMap(({ key, scale }) => (scale === 1 ? [] : [[key, scale]])));
   return [
     ...topics.map((topic): AnnouncedSensor => {
       const own = ofJson.filter((one) => one.topic === topic);
       const paths = Object.fromEntries(own.map(({ key, place }) => [key, place]));
-      return { topic, paths, units: unitsOf(own), availability: own[0]?.availability };
+      return { topic, paths, units: unitsOf(own), scales: scalesOf(own), availability: own[0]?.availability };
     }),
     ...numbers.map(
       (one): AnnouncedSensor => ({
         topic: one.topic,
         key: one.key,
         units: unitsOf([one]),
+        scales: scalesOf([one]),
         availability: one.availability,
       }),
     ),
@@ -133,7 +152,7 @@ function sensorsOf(entities: readonly Entity[]): readonly AnnouncedSensor[] {
 
 function outputOf({ component, config, id }: Entity): AnnouncedOutput[] {
   const [topic, stateTopic] = [textIn(config.command_topic), textIn(config.state_topic)];
-  const place = placeIn(config.state_value_template ?? config.value_template);
+  const place = placeIn(stateTemplateOf(config));
   // A light by JSON has a scheme of its own, and a template of commands is a program.
   if (topic === undefined || place === undefined || config.command_template !== undefined) return [];
   const witness = {
@@ -141,7 +160,7 @@ function outputOf({ component, config, id }: Entity): AnnouncedOutput[] {
     statePath: place === '' || stateTopic === undefined ? undefined : place,
   };
   const part = keyOf(config, id, place);
-  if (component === 'number')
+  if (component === NUMBER)
     return [
       {
         ...witness,
@@ -158,17 +177,56 @@ function outputOf({ component, config, id }: Entity): AnnouncedOutput[] {
   return [{ ...witness, part, topic, send: { on, off }, states: isOther ? states : undefined }];
 }
 
-/** Place that a template takes: empty for the whole message, undefined for one that is not understood. */
+/** Tells of a value, or of an output that is switched or set, whose template is not understood. */
+function leftOutOf(entity: Entity): LeftOut[] {
+  const { component, config, id } = entity;
+  const isOutput = component === NUMBER || SWITCHES.has(component);
+  const template = isOutput ? stateTemplateOf(config) : config.value_template;
+  const topic = textIn(isOutput ? config.command_topic : config.state_topic);
+  const isUnderstood = isOutput
+    ? placeIn(template) !== undefined
+    : !isOfSensor(entity) || takenBy(template) !== undefined;
+  if (topic === undefined || isUnderstood) return [];
+  return [{ topic, key: keyOf(config, id, ''), template: String(template) }];
+}
+
+function isOfSensor({ component }: Entity): boolean {
+  return component === 'sensor' || component === 'binary_sensor';
+}
+
+function stateTemplateOf(config: JsonObject): JsonObject[string] {
+  return config.state_value_template ?? config.value_template;
+}
+
+/** Place that a template takes as it is. */
 function placeIn(template: JsonObject[string]): string | undefined {
+  const taken = takenBy(template);
+  return taken?.scale === 1 ? taken.place : undefined;
+}
+
+/** Undefined for a template that is not understood. */
+function takenBy(template: JsonObject[string]): Taken | undefined {
   const text = textIn(template)?.trim();
-  if (text === undefined || VALUE.test(text)) return '';
-  const [, steps] = PLACE.exec(text) ?? [];
-  if (steps === undefined) return undefined;
-  return pathOf(
-    [...steps.matchAll(STEP)].map(([, name, single, double, index]) =>
-      index === undefined ? (name ?? single ?? double ?? '') : Number(index),
-    ),
+  if (text === undefined) return { place: '', scale: 1 };
+  const [whole, steps = '', rest = ''] = TEMPLATE.exec(text) ?? [];
+  const scale = scaleIn(rest);
+  if (whole === undefined || scale === undefined) return undefined;
+  const names = [...steps.matchAll(STEP)].map(([, name, single, double, index]) =>
+    index === undefined ? (name ?? single ?? double ?? '') : Number(index),
   );
+  return { place: pathOf(names), scale };
+}
+
+/** Factor that is left of what is made of a value; undefined for anything else. */
+function scaleIn(rest: string): number | undefined {
+  const factors = rest.replaceAll(HARMLESS, '');
+  if (factors.replaceAll(FACTOR, '') !== '') return undefined;
+  const scale = [...factors.matchAll(FACTOR)].reduce(
+    (product, [, sign, operand, multiplied]) =>
+      sign === '/' ? product / Number(operand) : product * Number(operand ?? multiplied),
+    1,
+  );
+  return Number.isFinite(scale) && scale !== 0 ? Number(scale.toPrecision(12)) : undefined;
 }
 
 function keyOf(config: JsonObject, id: string, place: string): string {
@@ -184,10 +242,11 @@ function availabilityOf(config: JsonObject): AnnouncedSensor['availability'] {
   const topic = textIn(config.availability_topic) ?? textIn(first?.topic);
   if (topic === undefined) return undefined;
   const path = placeIn(first?.value_template ?? config.availability_template);
+  if (path === undefined) return undefined;
   return {
     topic,
     online: textIn(first?.payload_available ?? config.payload_available) ?? 'online',
     offline: textIn(first?.payload_not_available ?? config.payload_not_available) ?? 'offline',
-    ...(path === undefined || path === '' ? {} : { path }),
+    ...(path === '' ? {} : { path }),
   };
 }

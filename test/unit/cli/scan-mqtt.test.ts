@@ -114,7 +114,7 @@ describe.skipIf(missing !== undefined)(`a broker${missing === undefined ? '' : `
     const ports = { mqtt } as unknown as Ports;
     const driver = await openDriver(config, { ports, clock: systemClock, runProgram, brokerOf }, signal);
     expect(await driver.read?.(signal)).toBe(true);
-    await expect(driver.write(true, signal)).rejects.toMatchObject({ code: 'actuators/no-answer' });
+    await expect(driver.write(true, signal)).rejects.toMatchObject({ code: 'hardware/outcome-unknown' });
     const stop = device.subscribe('cmnd/plug/POWER', ({ payload }) => {
       void device.publish({ topic: 'stat/plug/POWER', payload, retain: true }, signal);
     });

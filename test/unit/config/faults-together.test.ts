@@ -51,3 +51,13 @@ it('names no fault that only a default in place of what cannot be read would hav
     'platform.accessToken: wrong value',
   ]);
 });
+
+it('names a faulty broker once, and not its users', async () => {
+  const yaml = `${PLATFORM}brokers:
+  - { name: house, url: "mqtt://broker", keepAlive: 5x }
+sensors:
+  - { name: hall, kind: mqtt, broker: house, topic: hall, key: temperature, format: number }
+  - { name: yard, kind: mqtt, broker: yard, topic: yard, key: level, format: number }
+`;
+  expect(await faultsOf(yaml)).toEqual(['brokers[0].keepAlive: wrong value', 'sensors[1].broker: unknown broker']);
+});

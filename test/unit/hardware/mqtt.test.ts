@@ -209,23 +209,6 @@ describe('a connection to a broker', () => {
     expect(broker.packets.some(({ type }) => type === 'publish')).toBe(true);
   });
 
-  it('tells of an acknowledgement before the message behind it', async () => {
-    const { broker, connection } = await given();
-    const order: string[] = [];
-    connection.subscribe('a', () => void order.push('message'));
-    await until(() => expect(connection.outage).toBeUndefined());
-    broker.acknowledges = false;
-    const publishing = connection.publish({ topic: 'set', payload: 'on', retain: false }, signal, () =>
-      order.push('taken'),
-    );
-    await until(() => expect(broker.packets.some(({ type }) => type === 'publish')).toBe(true));
-    const { body } = broker.packets.find(({ type }) => type === 'publish') ?? { body: Buffer.alloc(0) };
-    // PUBACK, and a message of QoS 0, in one piece.
-    broker.send(Buffer.concat([Buffer.of(0x40, 2), body.subarray(5, 7), Buffer.of(0x30, 5, 0, 1, 97, 0, 49)]));
-    await publishing;
-    await until(() => expect(order).toEqual(['taken', 'message']));
-  });
-
   it('gives up with the connection what is not acknowledged, and never sends it again', async () => {
     const { broker, connection } = await given();
     await until(() => expect(connection.outage).toBeUndefined());

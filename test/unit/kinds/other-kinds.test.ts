@@ -28,6 +28,26 @@ it.each(SENSORS)('tells of %s with a section that this house understands', (writ
   expect(sensorSchema.safeParse(parse(line)).error, way).toBeUndefined();
 });
 
+it.each(['zigbee2mqtt', 'zigbee', 'tasmota', 'shelly', 'esphome', 'knx', 'can'])(
+  'tells of outputs of %s with a section that a configuration takes',
+  async (written) => {
+    const way = told(written, 'actuators') ?? '';
+    const [section = '', brokers] = [/ - (\{ name: .* \})$/.exec(way)?.[1], /\((brokers: .*?\])\)/.exec(way)?.[1]];
+    const { actuators } = await configOf(
+      `${SMALLEST}${brokers ?? ''}\nactuators:\n  - ${section.replace(/\/usr\/local\/bin\/[\w-]+/, '/bin/sh')}\n`,
+    );
+    expect(actuators).toMatchObject([brokers === undefined ? { kind: 'process' } : { kind: 'mqtt', broker: 'house' }]);
+  },
+);
+
+it('tells nothing of outputs of what has none', () => {
+  expect(['ruuvi', 'wmbus', 'snmp'].map((written) => told(written, 'actuators'))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
 it.each(EXPANDERS)('tells of %s as inputs and as outputs, by the label of its chip', (written) => {
   for (const [list, schema] of [
     ['sensors', sensorSchema],

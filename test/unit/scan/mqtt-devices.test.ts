@@ -3,9 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { mqttLines } from '../../../src/cli/scan-mqtt.ts';
+import type { MqttConnection } from '../../../src/hardware/mqtt-port.ts';
 import { FreeNames } from '../../../src/scan/free-names.ts';
-import { proposalsFrom } from '../../../src/scan/mqtt-devices.ts';
+import { listenAtBroker, proposalsFrom } from '../../../src/scan/mqtt-devices.ts';
+import { matchesFilter } from '../../../src/values/mqtt-topics.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const recorded = JSON.parse(await readFile(join(import.meta.dirname, '../../fixtures/mqtt/announcements.json'), 'utf8'))
   .messages as Readonly<Record<string, unknown>>;
@@ -109,6 +112,73 @@ describe('devices at a broker', () => {
       });
     },
   );
+
+  it.each([
+    ['{{ value_json.x }}', { unit: 'V' }],
+    ['{{- value_json.x -}}', { unit: 'V' }],
+    ['{{ value_json.x | float(0) | round(1) | default(none) | is_defined | int }}', { unit: 'V' }],
+    ['{{ (value_json.x | float) / 10 }}', { scale: 0.1, unit: 'V' }],
+    ['{{ (value_json.x*1000)|round(2) }}', { scale: 1_000, unit: 'V' }],
+    ['{{ value_json.x | multiply( 0.01 ) / 4 }}', { scale: 0.0025, unit: 'V' }],
+  ])('have a value with what Home Assistant makes of it: %s', async (template, rules) => {
+    const config = { stat_t: 'meter', val_tpl: template, unit_of_meas: 'V', dev: { name: 'meter' } };
+    const all = found(asTexts({ 'homeassistant/sensor/x/config': config }));
+    expect(all[0]?.sensors).toMatchObject([{ paths: { x: 'x' }, keys: { x: rules } }]);
+    const { sensors } = await configOf(
+      `${SMALLEST}brokers: [{ name: house, url: "mqtt://broker" }]\n${mqttLines(all)}`,
+    );
+    expect(sensors).toHaveLength(1);
+  });
+
+  it.each([
+    "{{ value_json.x | replace('1', '') }}",
+    '{{ value_json.x + 1 }}',
+    '{{ value_json.x ** 2 }}',
+    '{{ value_json.x * -1 }}',
+    '{{ value_json.x / 0 }}',
+    '{{ value_json.x * value_json.y }}',
+    '{{ value | multiply(10) | string }}',
+    "{{ 'on' if value_json.x else 'off' }}",
+  ])('have a comment in place of a value whose template is not understood: %s', async (template) => {
+    const config = { stat_t: 'meter', val_tpl: template, unit_of_meas: 'V', dev: { name: 'meter' } };
+    const lines = mqttLines(found(asTexts({ 'homeassistant/sensor/x/config': config }), true));
+    expect(lines).toBe(
+      `sensors: []\n  # meter: x at meter is left out, as its template is not understood: ${template}\n`,
+    );
+    await configOf(`${SMALLEST}${lines}`);
+  });
+
+  it('have no output whose state is not understood, and say so', () => {
+    const config = { cmd_t: 'pump/set', stat_t: 'pump', val_tpl: '{{ value_json.x * 10 }}', dev: { name: 'pump' } };
+    const all = found(asTexts({ 'homeassistant/number/x/config': config, 'homeassistant/switch/y/config': config }));
+    expect(all[0]?.outputs).toEqual([]);
+    expect(mqttLines(all).match(/pump: [xy] at pump\/set is left out/g)).toHaveLength(2);
+  });
+
+  it('have the topic of their availability, also with a name of several levels', async () => {
+    const exposes = [{ type: 'numeric', property: 'temperature', access: 1 }];
+    const heard = asTexts({
+      'zigbee2mqtt/bridge/devices': [{ friendly_name: 'cellar/left/sensor', definition: { exposes } }],
+      'zigbee2mqtt/cellar/left/sensor/availability': { state: 'online' },
+    });
+    const connection: Pick<MqttConnection, 'outage' | 'subscribe' | 'close'> = {
+      outage: undefined,
+      subscribe: (filter, listener) => {
+        for (const [topic, text] of heard)
+          if (matchesFilter(filter, topic)) void listener({ topic, payload: Buffer.from(text), isRetained: true });
+        return () => {};
+      },
+      close: async () => {},
+    };
+    const mqtt = { open: async () => connection as MqttConnection, close: async () => {} };
+    const settings = { name: 'house', url: 'mqtt://b', version: '5', keepAliveMs: 1, maxPacketBytes: 1 } as const;
+    const clock = new FakeClock();
+    const listening = listenAtBroker({ mqtt, clock }, { settings, forMs: 10 }, new AbortController().signal);
+    await clock.advance(100);
+    expect(found((await listening).messages)[0]?.sensors).toMatchObject([
+      { availability: { topic: 'zigbee2mqtt/cellar/left/sensor/availability', path: 'state' } },
+    ]);
+  });
 
   it('that announce nonsense, or what would be another section, are left out', () => {
     const evil = 'x", kind: command, program: /bin/sh # \n- $HOME';
