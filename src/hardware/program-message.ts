@@ -18,6 +18,7 @@ export interface ProgramAnswer {
 
 export interface ProgramReport {
   readonly kind: 'report';
+  readonly line: string;
   readonly readings?: JsonObject;
   /** Words; null when it is over. */
   readonly fault?: string | null;
@@ -64,6 +65,7 @@ export function programMessage(line: string): ProgramMessage {
   const { readings, fault, state } = json as Pick<ProgramReport, 'readings' | 'fault' | 'state'>;
   return {
     kind: 'report',
+    line,
     ...(readings !== undefined && { readings }),
     ...(fault !== undefined && { fault }),
     ...(state !== undefined && { state }),

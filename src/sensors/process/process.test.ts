@@ -172,6 +172,28 @@ describe('what a program prints', () => {
     expect(await sensor.read(never)).toEqual([{ key: 'level', value: 1 }]);
   });
 
+  it('is a fault with its reason where no line can be read, or none is meant', async () => {
+    const options = { period: '100ms', deadline: '100ms', maxSilence: '200ms', startTimeout: '1s' };
+    const fault = async (script: string, more: Options = {}): Promise<string> => {
+      const sensor = await sensorOf(`while :; do echo '${script}'; sleep 0.05; done`, Object.assign({}, options, more));
+      let told = '';
+      await until(async () => {
+        told = await sensor.read(never).then(
+          () => '',
+          (error: Error) => error.message,
+        );
+        return told !== '';
+      });
+      return told;
+    };
+    expect(await fault('{"readings": {"t": {"value": 1, "at": "2026-05-01T10:00:00"}}}')).toMatch(
+      /^\d+ lines? came on \/bin\/sh, and none could be read: the time of t is neither ISO 8601 with a zone nor epoch ms: check what it prints, and format$/,
+    );
+    expect(await fault('{"model": "B", "t": 1}', { where: { model: 'A' } })).toMatch(
+      /^\d+ lines? came on \/bin\/sh, whole, and none has a value that is asked for$/,
+    );
+  });
+
   it('is not read where a line is longer than maxLine, or has no end', async () => {
     const sensor = await sensorOf(
       `head -c 5000 /dev/zero | tr '\\0' x; echo; echo '{"a": 1}'; head -c 5000 /dev/zero | tr '\\0' x; sleep 60`,
