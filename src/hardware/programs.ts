@@ -255,7 +255,10 @@ class ProgramRun {
         ),
       tooFast: () =>
         log.warn({ program: file }, 'a program prints faster than lineRate or byteRate; it is kept waiting'),
-      words: (text) => log.info({ program: file, said: excerptOf(text) }, 'a program that is a driver says'),
+      words: (text) => {
+        const said = excerptOf(text.replace(/\n\s*\n/g, '\n'));
+        if (said !== '') log.info({ program: file, said }, 'a program that is a driver says');
+      },
     });
     this.#now = life;
     this.#startedAtMs = clock.monotonicMs();

@@ -205,7 +205,7 @@ describe('what a program prints', () => {
   });
 
   it('of its standard error is told in the log', async () => {
-    await sensorOf('echo "tuner: found R820T" >&2; sleep 60');
+    await sensorOf('echo >&2; sleep 0.5; printf "\\n\\n" >&2; sleep 0.5; echo "tuner: found R820T" >&2; sleep 60');
     await until(() => logged.some(({ message }) => message === 'a program that is a driver says'));
     expect(logged[0]?.fields).toEqual({ program: '/bin/sh', said: 'tuner: found R820T' });
   });
