@@ -1,4 +1,4 @@
-/* The addon's host part: sd_notify datagrams and file locks, which Node has no call for. */
+/* The addon's host part: sd_notify datagrams, file locks and privacy of the process, which Node has no call for. */
 #include "turnstone.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -73,9 +74,16 @@ static napi_value lock_file(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/* hideProcess(): other processes of this user cannot read its variables and memory any more (PR_SET_DUMPABLE(2const)). */
+static napi_value hide_process(napi_env env, napi_callback_info info) {
+  (void)info;
+  return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? turnstone_throw_errno(env, "prctl", errno) : NULL;
+}
+
 static napi_value initialise(napi_env env, napi_value exports) {
   turnstone_export(env, exports, "notify", notify);
   turnstone_export(env, exports, "lockFile", lock_file);
+  turnstone_export(env, exports, "hideProcess", hide_process);
   turnstone_export_gpio(env, exports);
   turnstone_export_pty(env, exports);
   turnstone_export_serial(env, exports);

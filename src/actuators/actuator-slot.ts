@@ -90,6 +90,7 @@ export class ActuatorSlot {
     this.#writes = new HardwareWrites({ ...deps, late: this.#late, onLate: (taken) => this.#endedLate(taken) });
     if (this.#late.fault !== undefined) this.record.lose(this.#late.fault);
     deps.driver.onUnplug?.((why) => this.#unplugged(why));
+    deps.driver.onLateAnswer?.((value) => this.#late.answered(value));
   }
 
   /** True while a movement has begun its turn and not ended it. */

@@ -3,7 +3,8 @@
  * read back until one value has stood for longer than a gateway holds a request. Until then nobody knows its state.
  *
  *   write without an answer ─► unknown ─► one value, read for HELD_MS without a gap ─► known
- *                                 └─────► reading is refused for HELD_MS ────────────► stays unknown
+ *                                 ├─────► reading is refused for HELD_MS ────────────► stays unknown
+ *                                 └─────► its answer comes after all ────────────────► known
  */
 import { AgentError, messageOf, retryable } from '../errors/agent-error.ts';
 import type { Sentence } from '../errors/sentence.ts';
@@ -39,6 +40,7 @@ type Look = { readonly value: ActuatorValue } | 'refused' | 'silent';
 export class LateWrites {
   readonly #deps: LateWritesDeps;
   readonly #closing = new AbortController();
+  #looking = new AbortController();
   /** Value of the last write that had no answer; undefined once the outcome is known. */
   #unanswered: ActuatorValue | undefined;
   /** Number of writes without an answer. */
@@ -77,7 +79,9 @@ export class LateWrites {
     this.#unanswered = value;
     this.#taken = undefined;
     this.#count += 1;
-    if (isFirst) void this.#watch(this.#closing.signal);
+    if (!isFirst) return;
+    this.#looking = new AbortController();
+    void this.#watch(AbortSignal.any([this.#looking.signal, this.#closing.signal]));
   }
 
   taken(value: ActuatorValue): void {
@@ -91,6 +95,13 @@ export class LateWrites {
     throw toldError('actuators/unsettled', sentence('notMoved', { output: this.#deps.settings.name, why: told }), {
       recovery: 'retry',
     });
+  }
+
+  /** The last write without an answer has one: with the state after it. */
+  answered(value: ActuatorValue): void {
+    if (this.#unanswered === undefined || this.#closing.signal.aborted) return;
+    this.#looking.abort();
+    this.#end(value);
   }
 
   /** Looks no longer. Idempotent. */

@@ -53,9 +53,11 @@ export function reopeningDriver(
   let faults = 0;
   let closed = false;
   let tellUnplugged = (_why: string): void => {};
+  let tellLateAnswer = (_value: ActuatorValue): void => {};
   const openOnce = async (signal: AbortSignal): Promise<ActuatorDriver> => {
     const driver = await open(signal);
     driver.onUnplug?.((why) => tellUnplugged(why));
+    driver.onLateAnswer?.((value) => tellLateAnswer(value));
     return driver;
   };
   const letGo = async (): Promise<void> => {
@@ -92,6 +94,9 @@ export function reopeningDriver(
     }),
     onUnplug: (listener) => {
       tellUnplugged = listener;
+    },
+    onLateAnswer: (listener) => {
+      tellLateAnswer = listener;
     },
     readLate: (signal) => use((driver) => readFrom(driver.readLate ?? driver.read, signal), signal),
     openAnew: async (signal) => {

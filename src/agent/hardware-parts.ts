@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Actuators, type ActuatorsDeps } from '../actuators/actuators.ts';
 import type { RuleEvent } from '../actuators/rule-event.ts';
+import { programsUntilRestart } from '../config/changes/programs-until-restart.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Sentence } from '../errors/sentence.ts';
@@ -128,8 +129,12 @@ export class HardwareParts {
   }
 
   /** Takes up changed sensors, rules and brokers; what did not change goes on without a gap. */
-  async configure(config: AgentConfig): Promise<void> {
+  async configure(read: AgentConfig): Promise<void> {
     const [before, driversBefore] = [this.#config, this.#drivers];
+    const sensors = programsUntilRestart({ opened: this.actuators.configs, sensors: before.sensors }, read);
+    const config: AgentConfig = { ...read, sensors: [...sensors] };
+    for (const { name } of sensors.filter((sensor) => !read.sensors.includes(sensor)))
+      this.#deps.log.info({ sensor: name }, 'its changed program waits for the restart, as that of the output does');
     this.#config = config;
     this.#drivers = this.#driversOf(config);
     // Last readings of sensors that are removed still count for the rules before.

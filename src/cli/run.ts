@@ -11,6 +11,7 @@ import { startCompanion } from '../host/companion-process.ts';
 import type { Environment } from '../host/environment.ts';
 import { makeFolder, systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
+import { hideProcess } from '../host/hide-process.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { stringifyJson } from '../values/json.ts';
 import { asOwnerOf } from './as-owner.ts';
@@ -58,6 +59,7 @@ async function runAgent(
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(alone?.configFile ?? flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
+  hideProcess();
   if (flags.simulate !== true)
     await isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: tellingOn(edge) });
   const machine = alone === undefined ? thisMachine : machineOf(alone, thisMachine);

@@ -1,11 +1,12 @@
 /**
  * Lines of a program's standard output. A line is the protocol's when it is a JSON object with nothing but the protocol's members, each of its type:
- * programs that know nothing of it print `id`, `state` and `value` of their own.
+ * programs that know nothing of it print `id`, `state` and `value` of their own. NaN and Infinity are null.
  *
  *   {"readings": {"power": {"value": 3, "unit": "kW"}}}   {"fault": "no signal"}   {"ready": true}   {"state": {"pump": true}}
  *   {"id": 1, "ok": true, "value": true}                  {"id": 1, "error": "the valve is stuck"}
  */
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import { withoutNoNumbers } from '../values/no-numbers.ts';
 
 export interface ProgramAnswer {
   readonly kind: 'answer';
@@ -17,6 +18,7 @@ export interface ProgramAnswer {
 
 export interface ProgramReport {
   readonly kind: 'report';
+  readonly line: string;
   readonly readings?: JsonObject;
   /** Words; null when it is over. */
   readonly fault?: string | null;
@@ -52,7 +54,7 @@ export function programMessage(line: string): ProgramMessage {
   if (!MAY_BE_PROTOCOL.test(line)) return text;
   let json: JsonValue;
   try {
-    json = parseJson(line, { depth: MAX_DEPTH });
+    json = parseJson(withoutNoNumbers(line), { depth: MAX_DEPTH });
   } catch {
     return text;
   }
@@ -63,6 +65,7 @@ export function programMessage(line: string): ProgramMessage {
   const { readings, fault, state } = json as Pick<ProgramReport, 'readings' | 'fault' | 'state'>;
   return {
     kind: 'report',
+    line,
     ...(readings !== undefined && { readings }),
     ...(fault !== undefined && { fault }),
     ...(state !== undefined && { state }),

@@ -40,10 +40,11 @@ export interface ProgramShare {
   state(key: string): JsonValue | undefined;
   /**
    * Resolves when the program has carried it out.
+   * @param onLate called with the state after it when the answer comes after the signal has aborted.
    * @throws AgentError `hardware/outcome-unknown` (retry) without an answer, `hardware/program-refuses` (retry) with its words,
-   * `hardware/program-away` (retry) while it does not run, or when it ends before it answers.
+   * `hardware/program-away` (retry) while it does not run, when it ends before it answers, or when it does not read: it is started again then.
    */
-  set(key: string, value: JsonValue, signal: AbortSignal): Promise<void>;
+  set(key: string, value: JsonValue, signal: AbortSignal, onLate?: (state: JsonValue) => void): Promise<void>;
   /** Ends it; it is started again. */
   restart(reason: string): void;
   /** Gives the share back; the last one ends the program. Idempotent. */
@@ -141,6 +142,12 @@ interface RunDeps {
   readonly mark: () => Promise<string>;
 }
 
+interface Command {
+  readonly key: string;
+  readonly value: JsonValue;
+  readonly onLate: ((state: JsonValue) => void) | undefined;
+}
+
 class ProgramRun {
   users = 0;
   readonly bounds: { -readonly [K in keyof ProgramBounds]: ProgramBounds[K] } = {
@@ -186,7 +193,7 @@ class ProgramRun {
       },
       onMessage: this.#messages.add,
       state: (key) => this.#states.get(key),
-      set: (key, value, signal) => this.#set(key, value, signal),
+      set: (key, value, signal, onLate) => this.#set({ key, value, onLate }, signal),
       restart: (reason) => void this.#now?.end(`was ended: ${reason}`),
       close,
     };
@@ -248,7 +255,10 @@ class ProgramRun {
         ),
       tooFast: () =>
         log.warn({ program: file }, 'a program prints faster than lineRate or byteRate; it is kept waiting'),
-      words: (text) => log.info({ program: file, said: excerptOf(text) }, 'a program that is a driver says'),
+      words: (text) => {
+        const said = excerptOf(text.replace(/\n\s*\n/g, '\n'));
+        if (said !== '') log.info({ program: file, said }, 'a program that is a driver says');
+      },
     });
     this.#now = life;
     this.#startedAtMs = clock.monotonicMs();
@@ -276,7 +286,7 @@ class ProgramRun {
     this.#messages.tell(message);
   }
 
-  async #set(key: string, value: JsonValue, signal: AbortSignal): Promise<void> {
+  async #set({ key, value, onLate }: Command, signal: AbortSignal): Promise<void> {
     const { program } = this.#settings;
     const away = (why: string, cause?: unknown): AgentError => retryable('hardware/program-away', why, cause);
     if (this.#now === undefined && this.#deps.pace.outage === undefined)
@@ -287,8 +297,10 @@ class ProgramRun {
     this.#nextId += 1;
     const [oldest] = this.#waiting.keys();
     if (this.#waiting.size >= MAX_WAITING && oldest !== undefined) this.#waiting.delete(oldest);
-    if (!life.write(`${stringifyJson({ id, set: { [key]: value } })}\n`))
+    if (!life.write(`${stringifyJson({ id, set: { [key]: value } })}\n`)) {
+      void life.end('was ended: it does not read its commands');
       throw away(`${program} does not read its commands`);
+    }
     const answer = answerWithin<ProgramAnswer>(
       (resolve, reject) =>
         this.#waiting.set(id, {
@@ -299,6 +311,12 @@ class ProgramRun {
       signal,
     );
     const { error } = await answer.catch((cause: unknown) => {
+      const settle = (told: ProgramAnswer | Error): void => {
+        if (told instanceof Error) return;
+        const state = told.value ?? (told.error === undefined ? value : undefined);
+        if (state !== undefined) onLate?.(state);
+      };
+      if (this.#waiting.has(id)) this.#waiting.set(id, { key, settle });
       if (cause instanceof AgentError && cause.code !== 'hardware/deadline') throw cause;
       throw retryable('hardware/outcome-unknown', `${program} did not answer in time: it may still do it`, cause);
     });

@@ -11,7 +11,7 @@ const DEADLINE_MARGIN_MS = 500;
 const schema = actuatorSection('process', () => ({
   program: program(),
   arguments: programArguments().default([]),
-  /** Beside PATH, LANG and PYTHONUNBUFFERED; nothing of the agent's own is passed on. */
+  /** Beside PATH, LANG and PYTHONUNBUFFERED; nothing of the agent's own is given to it. */
   environment: table(text(/^[^=\0]+$/, 'the name of a variable'), programWord()).default({}),
   /** Name of the output in commands and states. Default: its own name. */
   member: text(/^[^\p{Cc}]{1,255}$/u, 'a name of 1 to 255 characters, without control characters').optional(),

@@ -2,6 +2,8 @@
 import { retryable } from '../../errors/agent-error.ts';
 import { withinMs } from '../../host/bounded-wait.ts';
 import { silentLog } from '../../host/log.ts';
+import type { JsonValue } from '../../values/json.ts';
+import type { ActuatorValue } from '../kind/actuator.ts';
 import { valueFor } from '../kind/actuator-value.ts';
 import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { ProcessConfig } from './definition.ts';
@@ -10,18 +12,35 @@ export function opener(config: ProcessConfig, { ports, clock, log = silentLog }:
   const { name, program, member = name, timeoutMs, valueType, readBack } = config;
   return async () => {
     const share = ports.programs.open(config, log);
+    let tellLate = (_value: ActuatorValue): void => {};
+    let told = 0;
+    const write = (value: ActuatorValue, signal: AbortSignal): Promise<void> => {
+      told += 1;
+      const mine = told;
+      const onLate = (state: JsonValue): void => {
+        const shown = valueFor({ valueType }, state);
+        // A newer command may change it again.
+        if (mine === told && shown !== undefined) tellLate(shown);
+      };
+      return withinMs(clock, timeoutMs, (within) => share.set(member, value, within, onLate), signal);
+    };
     const read = async () => {
-      const told = share.state(member);
-      if (told === undefined)
+      const state = share.state(member);
+      if (state === undefined)
         throw retryable('actuators/no-state', share.outage ?? `${program} has not told the state of ${member} yet`);
-      const value = valueFor({ valueType }, told);
+      const value = valueFor({ valueType }, state);
       if (value === undefined)
         throw retryable('actuators/bad-read-back', `${program} tells a state of ${member} that is no ${valueType}`);
       return value;
     };
     return {
-      write: (value, signal) => withinMs(clock, timeoutMs, (within) => share.set(member, value, within), signal),
+      write,
       ...(readBack && { read }),
+      onLateAnswer: (listener) => {
+        tellLate = listener;
+      },
+      // One that does not answer may be in the middle of a movement.
+      mendsItself: true,
       close: () => share.close(),
     };
   };

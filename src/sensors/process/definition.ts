@@ -29,7 +29,7 @@ const place = () => text(/^.{1,255}$/, 'a path');
 const schema = sensorSection('process', () => ({
   program: program(),
   arguments: programArguments().default([]),
-  /** Beside PATH, LANG and PYTHONUNBUFFERED; nothing of the agent's own is passed on. */
+  /** Beside PATH, LANG and PYTHONUNBUFFERED; nothing of the agent's own is given to it. */
   environment: table(text(/^[^=\0]+$/, 'the name of a variable'), programWord()).default({}),
   ...lineFormatFields,
   /** For `json`: key and place in the line: `emeters[0].power`. Without them each member of the line is a key. */

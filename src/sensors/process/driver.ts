@@ -24,15 +24,19 @@ export async function open(
   const maxSilenceMs = config.maxSilenceMs ?? periodMs + deadlineMs;
   const readLine: LineReader = await openLineReader(config);
   const readings = new Listeners<[readonly Reading[]]>();
-  const trouble = new LineTrouble(clock);
+  const trouble = new LineTrouble(clock, { advice: 'check what it prints, and format' });
   let last: readonly Reading[] = [];
   let lastAtMs: number | undefined;
   let fault: string | undefined;
   let refused: readonly Refusal[] = [];
-  const take = (give: () => ReturnType<LineReader>): void => {
+  const take = (line: string, give: () => ReturnType<LineReader>): void => {
+    trouble.hear(Buffer.from(line));
     try {
       const outcomes = give();
-      if (outcomes === undefined) return;
+      if (outcomes === undefined) {
+        trouble.count('no-key', '');
+        return;
+      }
       const given = sorted(outcomes);
       refused = given.refused;
       last = given.readings;
@@ -49,8 +53,8 @@ export async function open(
     lastAtMs = clock.monotonicMs();
     readings.tell(last);
   };
-  const report = ({ fault: told, readings: values }: ProgramReport): void => {
-    if (values !== undefined) take(() => reportedReadings(values));
+  const report = ({ fault: told, readings: values, line }: ProgramReport): void => {
+    if (values !== undefined) take(line, () => reportedReadings(values));
     if (told !== undefined) fault = told === null ? undefined : told.slice(0, MAX_SHOWN_FAULT_LENGTH);
   };
   const share = ports.programs.open(config, log, {
@@ -62,10 +66,7 @@ export async function open(
   const openedAtMs = clock.monotonicMs();
   const stop = share.onMessage((message) => {
     if (message.kind === 'report') report(message);
-    else {
-      trouble.hear(Buffer.from(message.line));
-      take(() => readLine(message.line));
-    }
+    else take(message.line, () => readLine(message.line));
   });
   const read = async (): Promise<readonly Reading[]> => {
     const { outage, startedAtMs, spokeAtMs } = share;

@@ -7,12 +7,16 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';
 import { until as untilTrue } from '../../../test/support/board-bench.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
+import type { DriverDeps } from '../../actuators/kind/definition.ts';
+import { reopeningDriver } from '../../actuators/open-driver.ts';
 import type { ProcessConfig as OutputConfig } from '../../actuators/process/definition.ts';
 import { opener } from '../../actuators/process/driver.ts';
+import type { Ports } from '../../hardware/ports.ts';
 import { Programs } from '../../hardware/programs.ts';
 import { systemClock } from '../../host/clock.ts';
 import { systemFiles } from '../../host/files.ts';
 import type { Log } from '../../host/log.ts';
+import { runProgram } from '../../host/run-program.ts';
 import type { Reading, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { open as openProcess } from './driver.ts';
@@ -55,8 +59,8 @@ async function sensorOf(script: string, options: Options = {}): Promise<Sensor &
   return Object.assign(sensor, { got });
 }
 
-function outputOf(script: string, options: Partial<OutputConfig> = {}) {
-  const config = {
+function outputConfig(script: string, options: Partial<OutputConfig> = {}) {
+  return {
     ...COMMON,
     name: 'pump',
     kind: 'process' as const,
@@ -68,7 +72,13 @@ function outputOf(script: string, options: Partial<OutputConfig> = {}) {
     readBack: false,
     ...options,
   };
-  return open(config, { programs });
+}
+
+const outputOf = (script: string, options: Partial<OutputConfig> = {}) =>
+  open(outputConfig(script, options), { programs });
+
+function outputDeps(): DriverDeps {
+  return { ports: { programs } as Partial<Ports> as Ports, clock: systemClock, runProgram, log };
 }
 
 async function isAlive(pid: number): Promise<boolean> {
@@ -91,15 +101,34 @@ describe('what a program prints', () => {
       echo '{"ready": true}'
       echo '{"readings": {"temperature": 21.5, "power": {"value": 3, "unit": "kW", "at": "2026-05-01T10:00:00Z"}}}'
       echo '{"humidity": 40, "id": 7, "state": "dry"}'
+      echo '{"temperature": {"value": 70, "unit": "°F"}}'
       sleep 60`);
-    await until(() => sensor.got.length >= 5);
+    await until(() => sensor.got.length >= 6);
     expect(sensor.got).toEqual([
       { key: 'temperature', value: 21.5 },
       { key: 'power', value: 3, unit: 'kW', takenAtMs: Date.UTC(2026, 4, 1, 10) },
       { key: 'humidity', value: 40 },
       { key: 'id', value: 7 },
       { key: 'state', value: 'dry' },
+      { key: 'temperature', value: 70, unit: '°F' },
     ]);
+  });
+
+  it('has no value where it prints NaN or Infinity, and the others are read', async () => {
+    const lines = ['{"readings": {"t": {"value": NaN}, "h": {"value": 40}, "p": -Infinity}}', '{"t": NaN, "h": 41}'];
+    await writeFile(join(folder, 'lines'), `${lines.join('\n')}\n`);
+    const sensor = await sensorOf(`cat ${folder}/lines; sleep 60`);
+    await until(() => sensor.got.length >= 2);
+    expect(sensor.got).toEqual([
+      { key: 'h', value: 40 },
+      { key: 'h', value: 41 },
+    ]);
+  });
+
+  it('is no reading where readings are not alone in their line', async () => {
+    const sensor = await sensorOf(`echo '{"readings": {"t": 1}, "seq": 2}'; echo '{"t": 2}'; sleep 60`);
+    await until(() => sensor.got.length >= 1);
+    expect(sensor.got).toEqual([{ key: 't', value: 2 }]);
   });
 
   it('is read by paths, of the lines that are meant', async () => {
@@ -143,6 +172,28 @@ describe('what a program prints', () => {
     expect(await sensor.read(never)).toEqual([{ key: 'level', value: 1 }]);
   });
 
+  it('is a fault with its reason where no line can be read, or none is meant', async () => {
+    const options = { period: '100ms', deadline: '100ms', maxSilence: '200ms', startTimeout: '1s' };
+    const fault = async (script: string, more: Options = {}): Promise<string> => {
+      const sensor = await sensorOf(`while :; do echo '${script}'; sleep 0.05; done`, Object.assign({}, options, more));
+      let told = '';
+      await until(async () => {
+        told = await sensor.read(never).then(
+          () => '',
+          (error: Error) => error.message,
+        );
+        return told !== '';
+      });
+      return told;
+    };
+    expect(await fault('{"readings": {"t": {"value": 1, "at": "2026-05-01T10:00:00"}}}')).toMatch(
+      /^\d+ lines? came on \/bin\/sh, and none could be read: the time of t is neither ISO 8601 with a zone nor epoch ms: check what it prints, and format$/,
+    );
+    expect(await fault('{"model": "B", "t": 1}', { where: { model: 'A' } })).toMatch(
+      /^\d+ lines? came on \/bin\/sh, whole, and none has a value that is asked for$/,
+    );
+  });
+
   it('is not read where a line is longer than maxLine, or has no end', async () => {
     const sensor = await sensorOf(
       `head -c 5000 /dev/zero | tr '\\0' x; echo; echo '{"a": 1}'; head -c 5000 /dev/zero | tr '\\0' x; sleep 60`,
@@ -154,7 +205,7 @@ describe('what a program prints', () => {
   });
 
   it('of its standard error is told in the log', async () => {
-    await sensorOf('echo "tuner: found R820T" >&2; sleep 60');
+    await sensorOf('echo >&2; sleep 0.5; printf "\\n\\n" >&2; sleep 0.5; echo "tuner: found R820T" >&2; sleep 60');
     await until(() => logged.some(({ message }) => message === 'a program that is a driver says'));
     expect(logged[0]?.fields).toEqual({ program: '/bin/sh', said: 'tuner: found R820T' });
   });
@@ -307,6 +358,36 @@ describe('an output of a program', () => {
     await expect(dying.write(true, never)).rejects.toMatchObject({
       code: 'hardware/program-away',
       message: '/bin/sh ended with 4',
+    });
+  });
+
+  it('that answers late is not ended for it, and its answer tells the state', async () => {
+    const script = `echo start >> ${folder}/starts
+      n=0
+      while read -r line; do
+        n=$((n + 1))
+        [ $n -lt 5 ] && continue
+        while [ ! -e ${folder}/go ]; do sleep 0.05; done
+        echo '{"id": '$n', "ok": true, "value": true}'
+      done`;
+    const driver = reopeningDriver(outputConfig(script, { timeoutMs: 100, readBack: true }), outputDeps());
+    onTestFinished(() => driver.close());
+    const told: unknown[] = [];
+    driver.onLateAnswer?.((value) => told.push(value));
+    for (let at = 0; at < 5; at += 1)
+      await expect(driver.write(true, never)).rejects.toMatchObject({ code: 'hardware/outcome-unknown' });
+    await writeFile(join(folder, 'go'), '');
+    await until(() => told.length > 0);
+    expect(told).toEqual([true]);
+    expect(await driver.read?.(never)).toBe(true);
+    expect(await readFile(join(folder, 'starts'), 'utf8')).toBe('start\n');
+  });
+
+  it('that reads nothing of what it is told is started again', async () => {
+    const driver = await outputOf(`echo start >> ${folder}/starts; sleep 600`, { timeoutMs: 10, valueType: 'string' });
+    await until(async () => {
+      await driver.write('x'.repeat(50_000), never).catch(() => {});
+      return (await readFile(join(folder, 'starts'), 'utf8').catch(() => '')).split('\n').length > 2;
     });
   });
 

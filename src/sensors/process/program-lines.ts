@@ -1,7 +1,8 @@
 /** Values in what a program prints: readings of the protocol, or a line of the configured format. */
 import { parseJsonPath, valueAt } from '../../config/fields/json-path.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
-import { excerpt, openLineParser, withoutNoNumbers } from '../families/lines/line-format.ts';
+import { withoutNoNumbers } from '../../values/no-numbers.ts';
+import { excerpt, type LineParser, openLineParser } from '../families/lines/line-format.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import type { Reading } from '../kind/sensor.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
@@ -17,7 +18,7 @@ const OF_A_VALUE: ReadonlySet<string> = new Set(['value', 'unit', 'at']);
 /** Loads the pattern engine where the format needs it. */
 export async function openLineReader(config: ProcessConfig): Promise<LineReader> {
   const { paths, where = {}, format } = config;
-  const parse = await openLineParser(config);
+  const parse = plainReader(format, await openLineParser(config));
   const conditions = Object.entries(where).map(([path, wanted]) => ({ path: parseJsonPath(path) ?? [], wanted }));
   if (format !== 'json' || (paths === undefined && conditions.length === 0)) return parse;
   const places = Object.entries(paths ?? {}).map(([key, path]) => ({ key, path: parseJsonPath(path) ?? [] }));
@@ -32,6 +33,19 @@ export async function openLineReader(config: ProcessConfig): Promise<LineReader>
     });
     return outcomes.length === 0 ? undefined : outcomes;
   };
+}
+
+/** Reader of lines without `paths`: members of a JSON line are those of `readings`. */
+function plainReader(format: ProcessConfig['format'], parse: LineParser): LineParser {
+  if (format !== 'json') return parse;
+  return (line) =>
+    parse(line).map((outcome) => {
+      if ('fault' in outcome) return outcome;
+      const { key, value } = outcome;
+      if (key === 'readings' && isJsonObject(value))
+        throw sensorFault('bad-line', 'readings that are not alone in their line');
+      return outcomeOf(key, () => reading(key, value));
+    });
 }
 
 /** Readings of `{"readings": …}`. @throws AgentError `sensors/bad-line` (retry) when there is none. */

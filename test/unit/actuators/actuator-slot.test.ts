@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorSlot, type Movement } from '../../../src/actuators/actuator-slot.ts';
 import type { ActuatorDriver, ActuatorValue, Writer } from '../../../src/actuators/kind/actuator.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
+import { retryable } from '../../../src/errors/agent-error.ts';
 import { codeOf } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -27,6 +28,12 @@ class HeldDriver {
 
   read: ((signal: AbortSignal) => Promise<ActuatorValue>) | undefined = (signal) =>
     new Promise((shows, fail) => this.reads.push({ shows, fail, signal }));
+
+  answersLate = (_value: ActuatorValue): void => {};
+
+  onLateAnswer(listener: (value: ActuatorValue) => void): void {
+    this.answersLate = listener;
+  }
 
   async close(): Promise<void> {
     this.closed += 1;
@@ -532,4 +539,18 @@ describe('movements', () => {
     await slot.close();
     expect(clock.pending).toBe(0);
   });
+});
+
+it('a write without an answer is known as soon as its answer comes after all', async () => {
+  openDeaf();
+  const outcome = move(true, { by: 'rpc' });
+  await settled();
+  driver.writes[0]?.fail(retryable('hardware/outcome-unknown', 'no answer'));
+  expect(await outcome).toBe('actuators/outcome-unknown');
+  expect(slot.unanswered).toBe(true);
+  driver.answersLate(true);
+  await settled();
+  expect([slot.unanswered, record.value, record.state.fault]).toEqual([undefined, true, undefined]);
+  await clock.advance(60_000);
+  expect(record.value).toBe(true);
 });

@@ -25,6 +25,7 @@ beforeAll(async () => {
   await import('../../../src/actuators/command/driver.ts');
   await import('../../../src/sensors/gpio-counter/driver.ts');
   await import('../../../src/sensors/gpio-input/driver.ts');
+  await import('../../../src/sensors/process/driver.ts');
 });
 beforeEach(() => {
   clock = new FakeClock();
@@ -242,4 +243,36 @@ describe('a rule whose sensor fails', () => {
     expect(lines.written).toEqual([0]);
     await field.close();
   });
+});
+
+it('a changed program that a sensor and an output share waits for the restart', async () => {
+  const begun: (readonly string[])[] = [];
+  const share = { set: async () => {}, state: () => undefined, onMessage: () => () => {}, close: async () => {} };
+  const programs = {
+    open: (settings: { readonly arguments: readonly string[] }) => {
+      begun.push(settings.arguments);
+      return share;
+    },
+  };
+  const openPorts = () => ({ programs, close: async () => {} }) as unknown as ReturnType<typeof thisMachine.openPorts>;
+  const shared = (argument: string, period: string) =>
+    configOf(`${SMALLEST}
+stateFolder: /state
+runFolder: /run
+sensors:
+  - { name: level, kind: process, program: /bin/cat, arguments: [${argument}], period: ${period} }
+actuators:
+  - { name: pump, kind: process, program: /bin/cat, arguments: [${argument}], valueType: boolean }
+`);
+  const field = await open(await shared('a', '10s'), { openPorts });
+  field.sampler.start(never);
+  const begins = async (...wanted: readonly string[]): Promise<void> =>
+    await vi.waitFor(async () => {
+      await clock.advance(1_000);
+      expect(begun.flat()).toEqual(wanted);
+    });
+  await begins('a');
+  await field.configure(await shared('b', '20s'));
+  await begins('a', 'a');
+  await field.close();
 });

@@ -1,9 +1,10 @@
 /** Values at paths in an answer or a message of JSON. */
 import { parseJsonPath, valueAt } from '../../../config/fields/json-path.ts';
 import { parseJson } from '../../../values/json.ts';
+import { withoutNoNumbers } from '../../../values/no-numbers.ts';
 import { type Outcome, outcomeOf } from '../../kind/outcome.ts';
 import { sensorFault } from '../../kind/sensor-fault.ts';
-import { excerpt, withoutNoNumbers } from './line-format.ts';
+import { excerpt } from './line-format.ts';
 
 const MAX_DEPTH = 32;
 

@@ -7,6 +7,7 @@ import type { ConversionConfig } from '../../../config/fields/conversion.ts';
 import { hasCode } from '../../../errors/agent-error.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../../../values/json.ts';
 import { type CompilePattern, loadLinearPatterns } from '../../../values/linear-pattern.ts';
+import { withoutNoNumbers } from '../../../values/no-numbers.ts';
 import { convertReading } from '../../conversion/convert-value.ts';
 import type { Conversions } from '../../conversion/sensor-conversion.ts';
 import { numberOfText } from '../../conversion/text-number.ts';
@@ -18,8 +19,6 @@ import type { LineFormat } from './definition.ts';
 const MAX_JSON_DEPTH = 8;
 const LINE_END = /[\r\n]+$/;
 const NO_NUMBER = /^[-+]?(?:nan|inf(?:inity)?)$/i;
-const NO_JSON_NUMBER = /NaN|Infinity/;
-const STRING_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
 
 /** Key and value in a line, or the text that says that there is none; and the text that became a number, true or false. */
 type Pair = readonly [key: string, value: JsonValue | NoNumber, text?: string | undefined];
@@ -118,13 +117,6 @@ function isMeant(text: string, rules: ConversionConfig): boolean {
   } catch (error) {
     return hasCode(error, 'sensors/no-value');
   }
-}
-
-/** Returns JSON with null for NaN and Infinity, which Python's json writes and which are no JSON. */
-export function withoutNoNumbers(json: string): string {
-  return NO_JSON_NUMBER.test(json)
-    ? json.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null'))
-    : json;
 }
 
 /** Numbers and words in quotes mean what they mean without; of other text every blank is meant. */

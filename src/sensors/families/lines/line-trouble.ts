@@ -30,14 +30,19 @@ const NAMES =
 export class LineTrouble {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #isDeciphered: boolean;
+  readonly #advice: string;
   readonly #seen = new Map<Cause, Seen>();
   #beginning: Buffer = Buffer.alloc(0);
   #bytes = 0;
   #heardAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param options.isDeciphered for encrypted telegrams that are read. */
-  constructor(clock: Pick<Clock, 'monotonicMs'>, options: { readonly isDeciphered?: boolean } = {}) {
+  /** @param options.isDeciphered for encrypted telegrams that are read. @param options.advice for lines that are not read; default: that of a wire. */
+  constructor(
+    clock: Pick<Clock, 'monotonicMs'>,
+    options: { readonly isDeciphered?: boolean; readonly advice?: string } = {},
+  ) {
     this.#clock = clock;
+    this.#advice = options.advice ?? 'check format, and baudRate and parity';
     this.#isDeciphered = options.isDeciphered ?? false;
   }
 
@@ -75,21 +80,21 @@ export class LineTrouble {
     const cause = CAUSES.find((one) => this.#seen.has(one));
     if (cause !== undefined) {
       const { count, detail } = this.#seen.get(cause) ?? { count: 0, detail: '' };
-      return `${count === 1 ? `1 ${what.replace(/s$/, '')}` : `${count} ${what}`} came on ${path}${sentenceOf(cause, detail)}`;
+      return `${count === 1 ? `1 ${what.replace(/s$/, '')}` : `${count} ${what}`} came on ${path}${sentenceOf(cause, detail, this.#advice)}`;
     }
     if (this.#bytes <= FEW_BYTES) return `nothing comes on ${path}`;
     return `${this.#bytes} bytes came on ${path} without the end of one of its ${what}; the first: ${shown(this.#beginning)}: check baudRate and parity, and what the device is`;
   }
 }
 
-function sentenceOf(cause: Cause, detail: string): string {
+function sentenceOf(cause: Cause, detail: string, advice: string): string {
   switch (cause) {
     case 'no-key':
       return detail === ''
         ? ', whole, and none has a value that is asked for'
         : `, whole, and none has a value that is asked for: they have ${detail}`;
     case 'unreadable':
-      return `, and none could be read: ${detail}: check format, and baudRate and parity`;
+      return `, and none could be read: ${detail}: ${advice}`;
     case 'check-sum':
       return ' with a wrong check sum: check parity and wiring, and whether two speak at once';
     case 'ciphered':
