@@ -1,4 +1,4 @@
-/** What another process of the same user sees of this one. */
+/** View that another process of the same user has of this one. */
 import { execFile } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';

@@ -108,7 +108,7 @@ export interface ProposedDevice extends Pick<AnnouncedDevice, 'family' | 'name' 
   readonly slot: string;
   readonly sensors: readonly JsonObject[];
   readonly outputs: readonly JsonObject[];
-  /** What is announced with a template that is not understood. */
+  /** Announcement with a template that is not understood. */
   readonly leftOut: readonly LeftOut[];
 }
 

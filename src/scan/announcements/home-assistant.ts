@@ -123,7 +123,7 @@ function sensorsOf(entities: readonly Entity[]): readonly AnnouncedSensor[] {
       const availability = availabilityOf(config);
       return [{ ...taken, topic, unit, key: keyOf(config, id, taken.place), availability }];
     })
-    // Of two of one key, one would have the unit of the other.
+    // Two of one key would have one unit.
     .filter((one, at, all) => all.findIndex(({ topic, key }) => topic === one.topic && key === one.key) === at);
   const ofJson = values.filter(({ place }) => place !== '');
   const numbers = values.filter(({ place, unit }) => place === '' && unit !== undefined);
