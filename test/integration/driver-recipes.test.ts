@@ -133,13 +133,13 @@ describe('a recipe', { timeout: 120_000 }, () => {
   });
 
   it('reads a CAN bus: candump on vcan0, else the text that it records', async () => {
-    const log = join(FIXTURES, 'engine.log');
+    const log = join(FIXTURES, 'engine.candump');
     const hasBus = existsSync('/sys/class/net/vcan0') && existsSync('/usr/bin/candump');
     if (hasBus) helpers.push(spawn('/usr/bin/canplayer', ['-I', log, '-l', 'i', 'vcan0=can0'], { stdio: 'ignore' }));
     const bus = 'program: /usr/bin/candump\n    arguments: [-L, "vcan0,123:7FF"]';
     await running(`  - name: bus
     kind: process
-    ${hasBus ? bus : played('engine.log', ['/bin/sh', '-c', `while :; do cat ${log}; sleep 1; done`])}
+    ${hasBus ? bus : played('engine.candump', ['/bin/sh', '-c', `while :; do cat ${log}; sleep 1; done`])}
     format: regex
     pattern: '^\\(\\S+\\) \\S+ 123#(?<temperature>[0-9A-F]{4})'
     keys: { temperature: { radix: 16, scale: 0.1, unit: "°C" } }
@@ -148,11 +148,11 @@ describe('a recipe', { timeout: 120_000 }, () => {
 `);
     await until('a temperature', () => latest('temperature') !== undefined, WAIT_MS);
     expect(latest('temperature')?.value).toBeCloseTo(23.4, 6);
-    await survivesKill(hasBus ? 'candump' : 'engine.log', 'temperature');
+    await survivesKill(hasBus ? 'candump' : 'engine.candump', 'temperature');
   });
 
   it('names values of a CAN bus by a DBC file: cantools', async () => {
-    const [log, dbc] = ['engine.log', 'engine.dbc'].map((name) => join(FIXTURES, name));
+    const [log, dbc] = ['engine.candump', 'engine.dbc'].map((name) => join(FIXTURES, name));
     const decode = `while :; do cat ${log}; sleep 1; done | ${PYPI}/bin/cantools decode -s ${dbc}`;
     await running(`  - name: engine
     kind: process

@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
         path.write_text(program_under(heading))
         return str(path)
 
-    with open(FOLDER / "engine.log") as log:
+    with open(FOLDER / "engine.candump") as log:
         text = printed([BIN / "cantools", "decode", "-s", FOLDER / "engine.dbc"], 2, stdin=log)
     (FOLDER / "cantools.txt").write_text(text)
     (FOLDER / "ruuvitag.jsonl").write_text(printed([*REPLAY, file_of("Bluetooth thermometers")], 2))
