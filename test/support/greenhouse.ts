@@ -292,7 +292,7 @@ function readingAt(nowMs: number) {
 
 type Told = readonly [time: string, kind: TimelineEvent['kind'], words: string, facts?: Partial<Record<Place, string>>];
 
-/** Times of last night, local. */
+/** Times of the last night that is over, local. */
 const NIGHT: readonly Told[] = [
   ['21:10', 'command', 'Somebody on the page set Light at the door: it is on.', { actuator: 'lamp' }],
   ['21:40', 'command', 'Somebody on the page set Light at the door: it is off.', { actuator: 'lamp' }],
@@ -307,12 +307,16 @@ const NIGHT: readonly Told[] = [
   ['05:20', 'start', 'The agent started again after a power cut.'],
 ];
 
+/** Hour of the local morning from which last night's events all lie behind. */
+const NIGHT_OVER_AT_HOUR = 6;
+
 function nightOf(wallMs: number): readonly TimelineEvent[] {
-  const today = new Date(wallMs);
+  const morning = new Date(wallMs);
+  morning.setDate(morning.getDate() - (morning.getHours() < NIGHT_OVER_AT_HOUR ? 1 : 0));
   return NIGHT.map(([time, kind, words, facts = {}], at) => {
     const [hours = 0, minutes = 0] = time.split(':').map(Number);
-    const day = today.getDate() - (hours > 12 ? 1 : 0);
-    const ts = new Date(today.getFullYear(), today.getMonth(), day, hours, minutes).getTime();
-    return { seq: at + 1, ts: Math.min(ts, wallMs - (NIGHT.length - at) * 60_000), kind, words, ...facts };
+    const day = morning.getDate() - (hours > 12 ? 1 : 0);
+    const ts = new Date(morning.getFullYear(), morning.getMonth(), day, hours, minutes).getTime();
+    return { seq: at + 1, ts, kind, words, ...facts };
   });
 }
