@@ -154,9 +154,9 @@ describe.each(['pty', 'tcp'])('a relay board, a scale and a dust sensor on one l
         }
       });
       await Promise.all([...switching, taring, ...reading]);
+      await Promise.all([scale.close(), dust.close(), ...relays.map((one) => one.close())]);
       // What was written last is still on its way through the terminal.
       await until('the dust sensor asleep', () => !line.isDustAwake);
-      await Promise.all([scale.close(), dust.close(), ...relays.map((one) => one.close())]);
       await ports.close();
       place.close();
       expect(wrong).toEqual([]);

@@ -306,14 +306,16 @@ function asking(
     }
   };
   let isAwake = false;
-  /** Sends what puts the device to rest, also when the time of the read is over. */
+  /** Sends what puts the device to rest, also when the time of the read is over; what could not be sent is sent again at closing. */
   const rest = async (): Promise<void> => {
     if (!isAwake) return;
-    isAwake = false;
     const restMs = REST_MS + after.reduce((total, { pauseMs }) => total + pauseMs, 0);
-    await withinMs(clock, restMs, (signal) => send(after, signal)).catch((error: unknown) =>
-      log.warn({ sensor: name, error: messageOf(error) }, 'the commands behind a read could not be sent'),
-    );
+    try {
+      await withinMs(clock, restMs, (signal) => send(after, signal));
+      isAwake = false;
+    } catch (error) {
+      log.warn({ sensor: name, error: messageOf(error) }, 'the commands behind a read could not be sent');
+    }
   };
   const closing = new AbortController();
   let reading: Promise<unknown> = Promise.resolve();
@@ -337,6 +339,7 @@ function asking(
   const close = async (): Promise<void> => {
     closing.abort();
     await reading;
+    await rest();
     await lines.close();
   };
   return { read, close };

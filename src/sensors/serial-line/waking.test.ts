@@ -28,10 +28,11 @@ let told: string[];
 let isMute: boolean;
 let sensor: Sensor;
 let isClosed: boolean;
+let refused: string | undefined;
 
 beforeEach(async () => {
   clock = new FakeClock();
-  [told, isMute, isClosed] = [[], false, false];
+  [told, isMute, isClosed, refused] = [[], false, false, undefined];
   const listeners = new Set<(bytes: Uint8Array) => void>();
   const port: SerialPort = {
     path: DUST.port,
@@ -43,6 +44,7 @@ beforeEach(async () => {
     onPlug: () => () => {},
     write: async (bytes) => {
       const word = Buffer.from(bytes).toString();
+      if (word === refused) throw new Error('the port is not there');
       told.push(word);
       if (word === 'READ' && !isMute) for (const listener of listeners) listener(Buffer.from('7\n'));
     },
@@ -81,6 +83,18 @@ it('puts it to sleep when the agent stops in the pause, and then closes the port
   await clock.advance(1_000);
   await closing;
   expect([await reading, told, isClosed]).toEqual(['failed', ['WORK', 'SLEEP'], true]);
+});
+
+it('puts it to sleep when the agent stops, where that could not be sent behind the read', async () => {
+  refused = 'SLEEP';
+  const reading = sensor.read(never);
+  await clock.advance(31_000);
+  expect([await reading, told]).toMatchObject([[{ value: 7 }], ['WORK', 'READ']]);
+  refused = undefined;
+  const closing = sensor.close();
+  await clock.advance(1_000);
+  await closing;
+  expect([told, isClosed]).toEqual([['WORK', 'READ', 'SLEEP'], true]);
 });
 
 it('needs a period that is longer than its pauses, and a request', () => {
