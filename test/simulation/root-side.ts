@@ -4,16 +4,11 @@
  */
 import { messageOf } from '../../src/errors/agent-error.ts';
 import { HELPER_NAME, REQUEST_NAME, releasePaths } from '../../src/firmware/guard-state.ts';
-import { answerRequest } from '../../src/firmware/release-swap.ts';
 import { updateFiles } from '../../src/firmware/update-files.ts';
-import { silentLog } from '../../src/host/log.ts';
-import { lockedChanges } from '../../src/remote-config/locked.ts';
-import { configure, isConfigurationOnTrial } from '../../src/remote-config/root/configure.ts';
-import { settle } from '../../src/remote-config/root/end-trial.ts';
-import type { RootConfigurationDeps } from '../../src/remote-config/root/root-deps.ts';
 import type { GuardTurn, Renewal } from '../support/config-trial-table.ts';
 import { takeGuardTurn } from '../support/guard-on-files.ts';
 import type { MemoryFiles } from '../support/memory-files.ts';
+import { answerConfigurationRequest } from '../support/root-configuration.ts';
 import type { BoardClock } from './board-clock.ts';
 import { CONFIG_FILE } from './configuration.ts';
 import { Mortality } from './mortal.ts';
@@ -27,7 +22,6 @@ const HELPER_STARTS_MS = 300;
 const LOOK_EVERY_MS = 1_000;
 /** systemd's limit for what runs before and after the agent. */
 const GUARD_TIMEOUT_MS = 60_000;
-const never = new AbortController().signal;
 
 export interface RootSideDeps {
   readonly timeline: Timeline;
@@ -124,21 +118,13 @@ export class RootSide {
 
   async #answer(process: Mortality): Promise<void> {
     const { timeline, clock, disk, isPowered } = this.#deps;
-    const files = updateFiles(this.#files(process));
     const act = async (what: () => void): Promise<void> => {
       if (!process.isDead) what();
     };
-    const deps: RootConfigurationDeps = {
-      files,
-      guardFolder: RELEASE_PATHS.guard,
-      requestFolder: RELEASE_PATHS.firmware,
+    await answerConfigurationRequest({
+      disk,
+      seen: this.#files(process),
       file: CONFIG_FILE,
-      userId: 0,
-      ownerOf: async (path) => {
-        const facts = await disk.facts(path);
-        return facts?.kind === 'file' ? { userId: 0, groupId: 0, mode: facts.mode } : undefined;
-      },
-      asGroup: (_group, then) => then(),
       startTimer: (seconds) =>
         act(() => {
           this.#cancelTimer();
@@ -148,30 +134,8 @@ export class RootSide {
         }),
       stopTimer: () => act(() => this.#cancelTimer()),
       renewAgent: (how) => act(() => this.#renew(how)),
-      lockedChanges,
-      isReleaseOnTrial: async () => false,
       clock: clock(),
-      log: silentLog,
-    };
-    await answerRequest(
-      {
-        files,
-        paths: RELEASE_PATHS,
-        settingsFolder: '/etc/turnstone',
-        arch: 'x64',
-        selfTest: async () => {},
-        restartAgent: async () => {},
-        reboot: async () => {},
-        configuration: {
-          configure: (request) => configure(deps, request),
-          settle: (request) => settle(deps, request),
-          isOnTrial: () => isConfigurationOnTrial(deps),
-        },
-        clock: clock(),
-        log: silentLog,
-      },
-      never,
-    );
+    });
   }
 
   /** The disk as a process of root's sees it. */

@@ -11,21 +11,16 @@ import { ConfigError } from '../../../src/config/fields/config-fault.ts';
 import type { ReadConfig } from '../../../src/config/read-config.ts';
 import { messageOf } from '../../../src/errors/agent-error.ts';
 import { REQUEST_NAME, releasePaths } from '../../../src/firmware/guard-state.ts';
-import { answerRequest } from '../../../src/firmware/release-swap.ts';
 import { updateFiles } from '../../../src/firmware/update-files.ts';
-import { silentLog } from '../../../src/host/log.ts';
 import { fileHash } from '../../../src/remote-config/file-hash.ts';
-import { lockedChanges } from '../../../src/remote-config/locked.ts';
 import type { ConfigurationState } from '../../../src/remote-config/remote-config.ts';
-import { configure, isConfigurationOnTrial } from '../../../src/remote-config/root/configure.ts';
-import { settle } from '../../../src/remote-config/root/end-trial.ts';
-import type { RootConfigurationDeps } from '../../../src/remote-config/root/root-deps.ts';
 import { CANDIDATE_NAME, readConfigurationResult, trialPaths } from '../../../src/remote-config/trial-state.ts';
 import type { GuardTurn } from '../../support/config-trial-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { takeGuardTurn } from '../../support/guard-on-files.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { mulberry32 } from '../../support/random-bytes.ts';
+import { answerConfigurationRequest } from '../../support/root-configuration.ts';
 import { AgentModel, EXIT_CONFIG } from './agent-model.ts';
 import { CONFIG_FILE, type Ground } from './ground.ts';
 import { inLife, Life, livingFiles, type Steps } from './living-files.ts';
@@ -463,19 +458,11 @@ export class World {
 
   async #answer(life: Life): Promise<void> {
     const { clock, memory, steps } = this;
-    const files = updateFiles(livingFiles(memory, life, steps));
     const act = (what: () => void): Promise<void> => inLife(life, steps, async () => what());
-    const deps: RootConfigurationDeps = {
-      files,
-      guardFolder: PATHS.guard,
-      requestFolder: PATHS.firmware,
+    await answerConfigurationRequest({
+      disk: memory,
+      seen: livingFiles(memory, life, steps),
       file: CONFIG_FILE,
-      userId: 0,
-      ownerOf: async (path) => {
-        const facts = await memory.facts(path);
-        return facts?.kind === 'file' ? { userId: 0, groupId: 0, mode: facts.mode } : undefined;
-      },
-      asGroup: (_group, then) => then(),
       startTimer: (seconds) =>
         act(() => {
           this.#cancelTimer();
@@ -490,30 +477,8 @@ export class World {
           this.#note(`root has the agent ${how}`);
           this.#enqueue(() => (how === 'reload' ? this.#reload() : this.#restart()));
         }),
-      lockedChanges,
-      isReleaseOnTrial: async () => false,
       clock,
-      log: silentLog,
-    };
-    await answerRequest(
-      {
-        files,
-        paths: PATHS,
-        settingsFolder: '/etc/turnstone',
-        arch: 'x64',
-        selfTest: async () => {},
-        restartAgent: async () => {},
-        reboot: async () => {},
-        configuration: {
-          configure: (request) => configure(deps, request),
-          settle: (request) => settle(deps, request),
-          isOnTrial: () => isConfigurationOnTrial(deps),
-        },
-        clock,
-        log: silentLog,
-      },
-      never,
-    );
+    });
   }
 
   /** Runs a process of root's until it is done, or ended. */
