@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pysml 0.1.7 (PyPI): a value of an SML list may be a Boolean (type 4, one byte, 42h 01h), next to octets, numbers and lists (BSI TR-03109-1, SML 1.04, 6.3.2), as
+# pysml 0.1.7 (PyPI): a value of an SML list may be a Boolean (type 4, one byte, 42h 01h), next to octets, numbers and lists (SML 1.04, SML_Value), as
 # for a relay or a tamper switch. Expected: true, or at least the other entries. Seen: "Unknown TL field", and the whole telegram is lost with it, the
 # energy too, which is read when the Boolean isn't there.
 set -euo pipefail
