@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# prometheus-parse 0.2.5 (crates.io): a metric's name may have colons, as recorded rules do, and the value of a label may be any text. Expected: three metrics with
+# prometheus-parse 0.2.5 (crate): a metric's name may have colons, as recorded rules do, and the value of a label may be any text. Expected: three metrics with
 # their labels. Seen: the metric with a colon is not there, a label is cut at its first comma, so that two series are one by their labels, and
 # a label whose value has "=" is gone; no error for any of it.
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# vedirect 0.2.0 (crates.io): a battery monitor sends its voltage in millivolts, as every VE.Direct device does (V, "mV"). Expected: 12.8 V for 12800. Seen:
+# vedirect 0.2.0 (crate): a battery monitor sends its voltage in millivolts, as every VE.Direct device does (V, "mV"). Expected: 12.8 V for 12800. Seen:
 # 1280 V from a BMV, as the value is divided by ten; the same field of a solar charger comes out right.
 set -euo pipefail
 folder=$(mktemp -d)
