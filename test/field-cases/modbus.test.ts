@@ -233,7 +233,7 @@ describe('row 13: a busy unit', () => {
   it('is told as busy when it stays so', async () => {
     const port = await bench.pty((_asked, send) => send(RTU.frame(1, bytes('84 06'))));
     const sensor = await sensorAt({ transport: 'rtu', port });
-    await expect(sensor.read(AbortSignal.timeout(400))).rejects.toThrow('device busy');
+    await expect(sensor.read(AbortSignal.timeout(2_000))).rejects.toThrow('device busy');
     expect(bench.asked.length).toBeGreaterThan(2);
   });
 
