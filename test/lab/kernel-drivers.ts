@@ -1,8 +1,10 @@
 /**
  * What reaches the installed service by others than its own drivers: chips that the kernel reads, an expander, a program on a CAN bus, and an
- * MQTT broker on this machine. Two of them need a drop-in of the service.
+ * MQTT broker on this machine with a plug behind it. Two of them need a drop-in of the service.
  */
+
 import { LinuxMqtt } from '../../src/hardware/linux-mqtt.ts';
+import type { MqttConnection } from '../../src/hardware/mqtt-port.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { Mosquitto } from '../support/mosquitto.ts';
 import { setWord } from './chips.ts';
@@ -11,6 +13,7 @@ import { until } from './platform-view.ts';
 
 const EXPANDER_OFFSET = 5;
 const EXPANDER_VALUE = `/run/expander/sim_gpio${EXPANDER_OFFSET}/value`;
+const WITHIN_MS = 60_000;
 const DROP_INS = '/etc/systemd/system/turnstone.service.d';
 /** Where the installed drop-ins are while the service is to have none. */
 const AWAY = '/root/drop-ins';
@@ -37,7 +40,12 @@ while (sysread($can, my $frame, 16) == 16) {
 }
 `;
 
+const COMMANDS = 'lab/plug/set';
+const PLUG_STATE = 'lab/plug';
+
 export class KernelDrivers {
+  /** Commands that the plug got, in their order. */
+  readonly plugged: string[] = [];
   readonly #guest: () => Guest;
   readonly #broker: Mosquitto;
   readonly #port = new LinuxMqtt({ clock: systemClock });
@@ -55,7 +63,9 @@ export class KernelDrivers {
     await guest().run(`/lab/test/lab/guest/kernel-drivers
       cat >${CAN_PROGRAM} <<'END'\n${CAN_LISTENER}END
       chmod 755 ${CAN_PROGRAM}`);
-    return new KernelDrivers(guest, broker);
+    const drivers = new KernelDrivers(guest, broker);
+    await drivers.#plugIn();
+    return drivers;
   }
 
   /** Sections beside those of the service's own drivers. */
@@ -76,7 +86,16 @@ export class KernelDrivers {
 
   get actuators(): string {
     return `
-  - { name: fan, kind: gpio-output, line: { chip: lab-expander, offset: ${EXPANDER_OFFSET} }, safe: { stop: off, crash: off } }`;
+  - { name: fan, kind: gpio-output, line: { chip: lab-expander, offset: ${EXPANDER_OFFSET} }, safe: { stop: off, crash: off } }
+  - name: plug
+    kind: mqtt
+    broker: house
+    topic: ${COMMANDS}
+    send: { on: "ON", off: "OFF" }
+    stateTopic: ${PLUG_STATE}
+    statePath: state
+    deadline: 10s
+    safe: { stop: off, crash: off }`;
   }
 
   get brokers(): string {
@@ -92,19 +111,10 @@ export class KernelDrivers {
   }
 
   async publish(payload: string): Promise<void> {
-    const signal = AbortSignal.timeout(60_000);
-    const settings = {
-      name: 'house',
-      url: this.#broker.url,
-      version: '5',
-      keepAliveMs: 30_000,
-      maxPacketBytes: 65_536,
-    } as const;
-    const connection = await this.#port.open(settings, signal);
+    const connection = await this.#connect();
     try {
-      await until('a connection to the broker', async () => (connection.outage === undefined ? true : undefined));
       // Who subscribes later gets it, too.
-      await connection.publish({ topic: 'lab/kitchen', payload, retain: true }, signal);
+      await connection.publish({ topic: 'lab/kitchen', payload, retain: true }, AbortSignal.timeout(WITHIN_MS));
     } finally {
       await connection.close();
     }
@@ -113,6 +123,30 @@ export class KernelDrivers {
   async close(): Promise<void> {
     await this.#port.close();
     await this.#broker.remove();
+  }
+
+  /** A plug does what it is told, and says what it is by then. */
+  async #plugIn(): Promise<void> {
+    const connection = await this.#connect();
+    connection.subscribe(COMMANDS, async ({ payload }) => {
+      const state = Buffer.from(payload).toString();
+      this.plugged.push(state);
+      const message = { topic: PLUG_STATE, payload: JSON.stringify({ state }), retain: true };
+      await connection.publish(message, AbortSignal.timeout(WITHIN_MS));
+    });
+  }
+
+  async #connect(): Promise<MqttConnection> {
+    const settings = {
+      name: 'house',
+      url: this.#broker.url,
+      version: '5',
+      keepAliveMs: 30_000,
+      maxPacketBytes: 65_536,
+    } as const;
+    const connection = await this.#port.open(settings, AbortSignal.timeout(WITHIN_MS));
+    await until('a connection to the broker', async () => (connection.outage === undefined ? true : undefined));
+    return connection;
   }
 }
 

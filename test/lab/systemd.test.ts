@@ -279,6 +279,30 @@ describe('the service', () => {
       expect(await drivers.expanderVoltage()).toBe(1);
     });
 
+    it('switches a plug at the broker, which says itself that it moved, and lets it go after a kill', async () => {
+      const told = await view.rpc(device, 'setActuator', { name: 'plug', value: true });
+      expect(told).toMatchObject({ name: 'plug', value: true });
+      expect(told).not.toMatchObject({ proven: false });
+      expect(drivers.plugged.at(-1)).toBe('ON');
+      await guest.run('turnstone actuate plug off', { deadlineMs: 60_000 });
+      expect(drivers.plugged.at(-1)).toBe('OFF');
+      await guest.run('turnstone actuate plug on', { deadlineMs: 60_000 });
+      expect(drivers.plugged.at(-1)).toBe('ON');
+      const killed = await property('MainPID');
+      await guest.run('systemctl kill --signal KILL --kill-whom main turnstone');
+      await until(
+        'the plug to be off',
+        async () => drivers.plugged.at(-1) === 'OFF' || undefined,
+        WATCHDOG_DEADLINE_MS,
+      );
+      await until(
+        'another process',
+        async () => (![killed, '0'].includes(await property('MainPID')) ? true : undefined),
+        WATCHDOG_DEADLINE_MS,
+      );
+      await active();
+    });
+
     it('says which drop-in a buffer needs, and is refused a CAN socket', async () => {
       expect(await faultOf('shaking')).toContain('turnstone-iio.conf');
       expect(await faultOf('motor')).toContain('Address family not supported');
