@@ -242,7 +242,7 @@ export class LastingProgram {
         family = await familyOf({ session: pid, mark: this.#settings.mark }).catch(() => [pid]);
       }
       const { maxMemoryBytes } = this.#settings.bounds;
-      const bytes = await memoryOf(family);
+      const bytes = memoryOf(family);
       if (bytes > maxMemoryBytes) {
         this.#reason ??= `was ended: it used ${megabytes(bytes)} MB of memory, of ${megabytes(maxMemoryBytes)} MB that it may`;
         this.kill();
