@@ -21,12 +21,14 @@ import { Listeners } from '../values/listeners.ts';
 import { matchesFilter } from '../values/mqtt-topics.ts';
 import { answerWithin } from './deadline.ts';
 import { KEPT_BOUNDS, type KeptMessages } from './kept-messages.ts';
-import { mqttOutage, mqttRefusal } from './mqtt-faults.ts';
+import { answersInTls, isHangUp, mqttHangUp, mqttOutage, mqttRefusal } from './mqtt-faults.ts';
 import type { MqttBrokerSettings, MqttConnection, MqttListener, MqttMessage, MqttPublication } from './mqtt-port.ts';
 
 const RECONNECT = { firstMs: 1_000, maxMs: 60_000 };
 /** A connection that lasted so long was a good one: brokers hang up at once on a client whose id another has. */
 const GOOD_AFTER_MS = 10_000;
+/** Two clients with one id end each other's connection as often as they connect: within their backoffs. */
+const SOON_MS = 60_000;
 const CONNECT_WITHIN_MS = 10_000;
 /** Sensors that open together are subscribed to before the first message comes. */
 const FIRST_CONNECT_AFTER_MS = 500;
@@ -82,6 +84,11 @@ export class BrokerConnection {
   #client: MqttClient | undefined;
   /** Below TLS, where that is spoken. */
   #socket: Socket | undefined;
+  /** What the broker has shown on the connection that is being made, or is there. */
+  #isSecure = false;
+  #firstByte: number | undefined;
+  /** Connections in a row on which it hung up soon after it had let the gateway in. */
+  #hangUps = 0;
   #running: Promise<void> = Promise.resolve();
   #isFirst = true;
 
@@ -144,6 +151,20 @@ export class BrokerConnection {
       return;
     }
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    let inAtMs: number | undefined;
+    let isTold = false;
+    const hangUp = (): void => {
+      const isSoon = inAtMs !== undefined && this.#clock.monotonicMs() - inAtMs < SOON_MS;
+      this.#hangUps = isSoon ? this.#hangUps + 1 : 0;
+      this.#outage = mqttHangUp(this.#host, {
+        isTls: this.#settings.url.startsWith('mqtts:'),
+        isSecure: this.#isSecure,
+        firstByte: this.#firstByte,
+        isIn: inAtMs !== undefined,
+        isRepeated: this.#hangUps > 1,
+        clientId: this.#settings.clientId,
+      });
+    };
     let cancelStop = (): void => {};
     const stop = (): void => {
       cancelStop = this.#clock.after(CLOSE_WITHIN_MS, end);
@@ -151,21 +172,26 @@ export class BrokerConnection {
     };
     client.on('connect', ({ properties }) => {
       this.#client = client;
+      inAtMs = this.#clock.monotonicMs();
       this.#takesNumbers = properties?.subscriptionIdentifiersAvailable !== false;
       this.#outage = undefined;
       for (const subscription of this.#subscriptions.values()) this.#ask(subscription, client);
       this.#isFirst = false;
     });
     client.on('error', (error) => {
-      this.#outage = mqttOutage(this.#host, error);
+      isTold = !isHangUp(error) && !answersInTls(this.#firstByte);
+      if (isTold) this.#outage = mqttOutage(this.#host, error);
       client.stream.destroy();
     });
     client.on('disconnect', (packet) => {
+      isTold = true;
       this.#outage = mqttOutage(this.#host, { code: packet.reasonCode });
     });
     client.on('close', () => {
       this.#client = undefined;
-      this.#outage ??= `${this.#host} hung up`;
+      // Who ended it here has said why.
+      if (!isTold && (inAtMs === undefined || this.#outage === undefined)) hangUp();
+      else this.#hangUps = 0;
       for (const subscription of this.#subscriptions.values()) subscription.isAsked = false;
       this.#lost.tell();
       end();
@@ -213,11 +239,17 @@ export class BrokerConnection {
     const { url, caFile, clientCertificateFile, clientKeyFile, serverName } = this.#settings;
     const { protocol, hostname, port } = new URL(url);
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    this.#isSecure = false;
+    this.#firstByte = undefined;
     const openSocket = (defaultPort: number): Socket => {
       this.#socket = connectTcp({ host, port: Number(port || defaultPort) });
       return this.#socket;
     };
-    if (protocol === 'mqtt:') return () => openSocket(1_883);
+    if (protocol === 'mqtt:')
+      return () =>
+        openSocket(1_883).once('data', (bytes: Uint8Array) => {
+          this.#firstByte = bytes[0];
+        });
     const [ca, cert, key] = await Promise.all([caFile, clientCertificateFile, clientKeyFile].map(readPem));
     const name = serverName ?? (isIP(host) === 0 ? host : undefined);
     return () =>
@@ -228,6 +260,8 @@ export class BrokerConnection {
         cert,
         key,
         ...(name !== undefined && { servername: name }),
+      }).once('secureConnect', () => {
+        this.#isSecure = true;
       });
   }
 

@@ -113,6 +113,43 @@ describe.skipIf(missing !== undefined)('a broker with TLS and a password', () =>
     expect(words).toEqual([expected, expected]);
   });
 
+  it('says what it looks like when TLS is spoken at a port without it, and nothing at one with it', async () => {
+    const plain = await Mosquitto.open();
+    await plain.start();
+    try {
+      expect(await told({ url: plain.url.replace('mqtt:', 'mqtts:') })).toBe(
+        `${new URL(plain.url).host} hung up as TLS began, as a port without TLS does: mqtt:// instead of mqtts://, or its port with TLS, mostly 8883`,
+      );
+    } finally {
+      await plain.remove();
+    }
+    expect(await told({ url: broker.url.replace('mqtts:', 'mqtt:') })).toBe(
+      `${host()} hung up without an answer, as a port with TLS does: mqtts:// instead of mqtt://, or its port without TLS, mostly 1883`,
+    );
+  });
+
+  it.each(['5', '3.1.1'] as const)(
+    'hangs up on one of two clients with one id, MQTT %s',
+    async (version) => {
+      const other = new LinuxMqtt({ clock: systemClock });
+      const plain = await Mosquitto.open();
+      await plain.start();
+      const both = { url: plain.url, version, clientId: 'twin', user: undefined, password: undefined };
+      try {
+        await told(both, async (connection) => {
+          await other.open({ name: 'house', keepAliveMs: 30_000, maxPacketBytes: 65_536, ...both }, never);
+          await vi.waitFor(() => expect(connection.outage).toContain('another client has the same clientId, twin'), {
+            timeout: 20_000,
+          });
+        });
+      } finally {
+        await other.close();
+        await plain.remove();
+      }
+    },
+    40_000,
+  );
+
   it('says that the file of the authority is not there', async () => {
     expect(await told({ caFile: inFolder('none.pem') })).toBe(`${inFolder('none.pem')} is not there`);
   });

@@ -1,4 +1,6 @@
 /** Connections to an MQTT broker on real sockets: what is acknowledged, when, and in which order. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { LinuxMqtt } from '../../../src/hardware/linux-mqtt.ts';
@@ -266,5 +268,58 @@ describe('a connection to a broker', () => {
     broker.send(Buffer.of(0x30, 0x80, 0x84, 0xaf, 0x5f));
     broker.send(Buffer.alloc(600_000));
     await until(() => expect(connection.outage).toMatch(/more than maxPacket/));
+  });
+});
+
+describe.each(['5', '3.1.1'] as const)('a broker that hangs up, MQTT %s', (version) => {
+  /** What is said once the broker has hung up so often, as soon as it let the client in. */
+  async function toldAfter(times: number, clientId: string | undefined): Promise<string> {
+    const clock = new FakeClock({ monotonicMs: 10_000 });
+    const { broker, connection } = await given({ version, clientId }, clock);
+    for (let time = 1; time <= times; time += 1) {
+      await clock.advance(5_000);
+      await until(() => expect(connection.outage).toBeUndefined());
+      broker.hangUp();
+      await until(() => expect(connection.outage).toBeDefined());
+    }
+    return (connection.outage ?? '').replace(/^127\.0\.0\.1:\d+ /, '');
+  }
+
+  it('is suspected of another client with the same id the second time', async () => {
+    expect(await toldAfter(1, 'gateway')).toBe('hung up');
+    expect(await toldAfter(2, 'gateway')).toBe(
+      'hangs up again and again, as it does when another client has the same clientId, gateway: give each client its own',
+    );
+    // Nobody else has an id that was drawn.
+    expect(await toldAfter(2, undefined)).toBe('hung up');
+  });
+
+  it('is not suspected after a connection that lasted', async () => {
+    const clock = new FakeClock({ monotonicMs: 10_000 });
+    const { broker, connection } = await given({ version, keepAliveMs: 3_600_000 }, clock);
+    for (let time = 1; time <= 2; time += 1) {
+      await clock.advance(5_000);
+      await until(() => expect(connection.outage).toBeUndefined());
+      await clock.advance(61_000);
+      broker.hangUp();
+      await until(() => expect(connection.outage).toMatch(/ hung up$/));
+    }
+  });
+
+  it('is suspected of TLS when it answers nothing, or in TLS', async () => {
+    const server = createServer().on('connection', (socket) => socket.once('data', () => answer(socket)));
+    let answer = (socket: Socket): void => void socket.destroy();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    clean.push(() => server.close());
+    const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { connection } = await given({ version, url });
+    const remedy = 'mqtts:// instead of mqtt://, or its port without TLS, mostly 1883';
+    await until(() =>
+      expect(connection.outage).toContain(`hung up without an answer, as a port with TLS does: ${remedy}`),
+    );
+    // An alert of TLS 1.2: fatal, unexpected message.
+    answer = (socket) => void socket.end(Buffer.of(0x15, 3, 3, 0, 2, 2, 10));
+    await until(() => expect(connection.outage).toContain(`answers in TLS: ${remedy}`));
   });
 });
