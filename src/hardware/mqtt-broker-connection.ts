@@ -84,7 +84,7 @@ export class BrokerConnection {
   #client: MqttClient | undefined;
   /** Below TLS, where that is spoken. */
   #socket: Socket | undefined;
-  /** What the broker has shown on the connection that is being made, or is there. */
+  /** Signs of the broker on the connection that is being made, or is there. */
   #isSecure = false;
   #firstByte: number | undefined;
   /** Connections in a row on which it hung up soon after it had let the gateway in. */
@@ -189,7 +189,7 @@ export class BrokerConnection {
     });
     client.on('close', () => {
       this.#client = undefined;
-      // Who ended it here has said why.
+      // Reasons of this side are told already.
       if (!isTold && (inAtMs === undefined || this.#outage === undefined)) hangUp();
       else this.#hangUps = 0;
       for (const subscription of this.#subscriptions.values()) subscription.isAsked = false;
