@@ -205,6 +205,7 @@ export class ActuatorControl {
       onChange: () => this.#changed(name),
       onDue: () => output.update(),
       onUnplug: () => output.unplugged(),
+      onReturn: () => output.returned(),
       unanswered,
     });
     const output = new Output({

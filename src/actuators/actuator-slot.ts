@@ -28,6 +28,8 @@ export interface ActuatorSlotDeps {
   readonly onDue: () => void;
   /** Called when the hardware was unplugged and has lost what it had taken. */
   readonly onUnplug?: () => void;
+  /** Called when the hardware is back after an outage, and does not show what is wanted, or cannot be asked. */
+  readonly onReturn?: () => void;
   /** Value that an earlier process has written, without an answer. */
   readonly unanswered?: ActuatorValue | undefined;
 }
@@ -90,6 +92,7 @@ export class ActuatorSlot {
     this.#writes = new HardwareWrites({ ...deps, late: this.#late, onLate: (taken) => this.#endedLate(taken) });
     if (this.#late.fault !== undefined) this.record.lose(this.#late.fault);
     deps.driver.onUnplug?.((why) => this.#unplugged(why));
+    deps.driver.onReturn?.(() => void this.#returned());
     deps.driver.onLateAnswer?.((value) => this.#late.answered(value));
   }
 
@@ -297,6 +300,26 @@ export class ActuatorSlot {
     if (this.record.lastBegun === undefined || this.#closing.signal.aborted) return;
     this.record.lose(why);
     this.#deps.onUnplug?.();
+    this.#deps.onChange();
+  }
+
+  /**
+   * The hardware was away, and holds what it started with, or what somebody has set there meanwhile: what can be asked shows it. Where people
+   * change it (`readEvery`) that stands.
+   */
+  async #returned(): Promise<void> {
+    const { record, settings } = this;
+    const { signal } = this.#closing;
+    // A movement that is under way writes by itself; a write without an answer is looked after already.
+    const isBusy = (): boolean => signal.aborted || this.#turns > 0 || this.#late.fault !== undefined;
+    if (record.lastBegun === undefined || isBusy()) return;
+    const { desired } = record.state;
+    if (this.readable) {
+      const shown = await this.refresh(signal);
+      if (isBusy() || shown === undefined || shown === desired || settings.readEveryMs !== undefined) return;
+      record.blame(`shows ${inWords(shown)} after it was away, was set to ${inWords(desired ?? shown)}`);
+    } else record.forget('nothing proves what it holds since it was away');
+    this.#deps.onReturn?.();
     this.#deps.onChange();
   }
 

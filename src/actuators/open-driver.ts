@@ -53,10 +53,12 @@ export function reopeningDriver(
   let faults = 0;
   let closed = false;
   let tellUnplugged = (_why: string): void => {};
+  let tellReturned = (): void => {};
   let tellLateAnswer = (_value: ActuatorValue): void => {};
   const openOnce = async (signal: AbortSignal): Promise<ActuatorDriver> => {
     const driver = await open(signal);
     driver.onUnplug?.((why) => tellUnplugged(why));
+    driver.onReturn?.(() => tellReturned());
     driver.onLateAnswer?.((value) => tellLateAnswer(value));
     return driver;
   };
@@ -94,6 +96,9 @@ export function reopeningDriver(
     }),
     onUnplug: (listener) => {
       tellUnplugged = listener;
+    },
+    onReturn: (listener) => {
+      tellReturned = listener;
     },
     onLateAnswer: (listener) => {
       tellLateAnswer = listener;

@@ -43,11 +43,13 @@ interface ReasonFacts {
   readonly atDevice?: ActuatorValue | undefined;
   /** True while nobody proves that it moved. */
   readonly isUnproven?: boolean;
+  /** True while nothing was written or read since the hardware was away. */
+  readonly wasAway?: boolean;
 }
 
 export function outputReason(
   slots: Slots,
-  { nowMs, waitsFor, isUnwritten = false, atDevice, isUnproven = false }: ReasonFacts,
+  { nowMs, waitsFor, isUnwritten = false, atDevice, isUnproven = false, wasAway = false }: ReasonFacts,
 ): OutputReason {
   const winner = arbitrate(slots);
   const { ended } = slots;
@@ -57,6 +59,7 @@ export function outputReason(
     winner === undefined || !isUnwritten ? undefined : unwritten(winner),
     atDevice === undefined ? undefined : sentence('outputAtDevice', { value: atDevice }),
     isUnproven ? sentence('outputUnproven') : undefined,
+    wasAway ? sentence('outputWasAway') : undefined,
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined

@@ -133,6 +133,7 @@ export class Output {
       isUnwritten: this.#isUnwritten,
       atDevice: this.slot.record.isChangedAtDevice ? this.slot.record.value : undefined,
       isUnproven: this.slot.record.isUnproven,
+      wasAway: this.slot.record.wasAway,
     });
     const silent = this.#silentRules();
     return silent.length === 0 ? reason : { ...reason, silent };
@@ -228,6 +229,23 @@ export class Output {
   unplugged(): void {
     if (this.#phase !== 'follows' || this.settings.valueType === 'string') return;
     if (arbitrate(this.#slots)?.slot === 'pulse') return void this.take({ kind: 'pulseEnded' });
+    this.#wish.restore();
+    void this.#follow();
+  }
+
+  /**
+   * Writes once more what is in force to hardware that was away and may have lost it, past the gates: off, and what a rule, a state of the
+   * configuration or a command with time left says. A command without a time stays as it is, unproven. A pulse is over.
+   */
+  returned(): void {
+    const winner = arbitrate(this.#slots);
+    if (this.#phase !== 'follows' || winner === undefined) return;
+    // A text that is told twice may be done twice.
+    if (this.settings.valueType === 'string' && !this.settings.idempotent) return;
+    if (winner.slot === 'pulse') return void this.take({ kind: 'pulseEnded' });
+    const isCommand = winner.slot === 'operator' || (winner.slot === 'base' && this.settings.restore);
+    const isOver = isCommand && winner.rule === undefined && this.#slots.operator?.untilMs === undefined;
+    if (isOver && isActive(winner.value)) return;
     this.#wish.restore();
     void this.#follow();
   }

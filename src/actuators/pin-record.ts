@@ -44,6 +44,7 @@ export class PinRecord {
   #onSinceMs: number | undefined;
   #offSinceMs: number | undefined;
   #pulse: Pulse | undefined;
+  #wasAway = false;
   /** By an earlier process: nobody has ended it, or taken it over, since. */
   #isLeftInPulse: boolean;
   #pulseEndsAtMs: number | undefined;
@@ -159,6 +160,11 @@ export class PinRecord {
     return this.settings.unproven === true && this.#value !== undefined && this.#lastBegun !== undefined;
   }
 
+  /** True while nothing was written or read since it was away. */
+  get wasAway(): boolean {
+    return this.#wasAway;
+  }
+
   /** Time of the last write, ms since boot. */
   get lastBegunAtMs(): number {
     return this.#lastBegunAtMs;
@@ -227,6 +233,7 @@ export class PinRecord {
     this.#begun.add(claim);
     this.#lastBegun = claim;
     this.#lastBegunAtMs = nowMs;
+    this.#wasAway = false;
     if (claim.pulse !== undefined) this.#setPulse(claim.pulse);
     this.#judge();
   }
@@ -258,6 +265,7 @@ export class PinRecord {
   learn(value: ActuatorValue, fault?: string): void {
     this.#value = value;
     this.#fault = fault;
+    this.#wasAway = false;
     // An older write that is with the hardware yet may come after it.
     if (value === this.#wanted?.value) this.#hasHad = this.#begun.size === 0;
     else if (fault !== undefined) this.#hasHad = false;
@@ -271,6 +279,12 @@ export class PinRecord {
     this.#value = undefined;
     this.#fault = fault;
     this.#judge();
+  }
+
+  /** It was away, and may hold what it started with. */
+  forget(fault: string): void {
+    this.#wasAway = true;
+    this.lose(fault);
   }
 
   /** It has taken what is wanted, and may show something else all the same. */

@@ -23,6 +23,8 @@ export interface ModbusLink extends ModbusRequests {
    * @param code function for single registers and coils, where 6 and 5 are not what a unit wants.
    */
   ranked(rank: TurnRank, code?: WriteFunction): ModbusRequests;
+  /** Calls back, until the returned function is called, when a unit answers after it was silent, or the line was away, for some seconds. */
+  onReturn(unitId: number, listener: () => void): () => void;
   /** Gives this user's share back; the last one closes the connection. Idempotent. */
   close(): Promise<void>;
 }

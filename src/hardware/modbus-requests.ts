@@ -1,6 +1,6 @@
 /** Requests to units behind one connection, each in its turn among those of all who share it. */
 import { isHost } from '../config/fields/line-agreement.ts';
-import { type AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
+import { AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { deadlineError } from './deadline.ts';
@@ -23,6 +23,7 @@ import {
 } from './modbus-pdu.ts';
 import type { ModbusConnection, ModbusRequests, RegisterBit, WriteFunction } from './modbus-port.ts';
 import type { ModbusTransport } from './modbus-transports.ts';
+import type { Outages } from './outages.ts';
 import type { TurnQueue, TurnRank } from './turn-queue.ts';
 
 /** State of a connection, common to all its users. */
@@ -31,6 +32,7 @@ export interface SharedLink {
   readonly queue: TurnQueue;
   /** Units that did not take "off" when they were told, and have answered nothing since. */
   readonly refusing: Set<number>;
+  readonly outages: Outages;
   readonly connection: ModbusConnection;
   /** When the units hear, after the line was opened or the last answer came. */
   freeAtMs: number;
@@ -51,7 +53,7 @@ export function requestsOf(
   rank: TurnRank,
   code?: WriteFunction,
 ): ModbusRequests {
-  const { queue, transport, refusing, connection } = shared;
+  const { queue, transport, refusing, outages, connection } = shared;
   const { connectDelayMs = 0, betweenRequestsMs = 0 } = connection;
   const ready = async (signal: AbortSignal): Promise<void> => {
     if (!transport.line.isOpen) {
@@ -60,6 +62,10 @@ export function requestsOf(
     }
     await clock.sleep(shared.freeAtMs - clock.monotonicMs(), signal);
     if (signal.aborted) throw deadlineError(`waiting until ${transport.line.label} hears`, signal);
+  };
+  const noLine = (error: unknown): never => {
+    outages.silent('line');
+    throw error;
   };
   /** One request of a turn. */
   const exchange = async <T>(
@@ -71,7 +77,7 @@ export function requestsOf(
     // The response time-out runs from the request's own turn; the caller's signal also covers the waiting.
     const once = async <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => {
       if (!transport.line.isOpen || clock.monotonicMs() < shared.freeAtMs)
-        await withinMs(clock, responseTimeoutMs + connectDelayMs + betweenRequestsMs, ready, signal);
+        await withinMs(clock, responseTimeoutMs + connectDelayMs + betweenRequestsMs, ready, signal).catch(noLine);
       try {
         return await withinMs(clock, responseTimeoutMs, work, signal);
       } finally {
@@ -101,8 +107,11 @@ export function requestsOf(
         ),
       );
       refusing.delete(unitId);
+      outages.answered(unitId);
       return answer;
     } catch (error) {
+      if (isSilence(error)) outages.silent(unitId);
+      else if (hasCode(error, 'hardware/modbus-exception')) outages.answered(unitId);
       if (rank === 'off') refusing.add(unitId);
       throw error;
     }
@@ -179,6 +188,19 @@ function lateBehindGateway(error: AgentError, responseTimeoutMs: number): AgentE
     `${error.message}; behind a gateway that waits for another unit it needs a responseTimeout (scan: --timeout) above ${responseTimeoutMs} ms`,
     error.cause,
   );
+}
+
+/** Codes of requests that nobody has answered, a gateway in place of its unit included. */
+const SILENCES = new Set([
+  'hardware/deadline',
+  'hardware/modbus-no-answer',
+  'hardware/outcome-unknown',
+  'hardware/serial-unplugged',
+  'hardware/serial-failed',
+]);
+
+function isSilence(error: unknown): boolean {
+  return error instanceof AgentError && SILENCES.has(error.code);
 }
 
 function isBusy(error: unknown): boolean {

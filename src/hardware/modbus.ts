@@ -10,6 +10,7 @@ import { serialLine, TcpLine, type TcpPlace } from './modbus-lines.ts';
 import type { ModbusConnection, ModbusLink, ModbusPort } from './modbus-port.ts';
 import { requestsOf, type SharedLink } from './modbus-requests.ts';
 import { type ModbusTransport, type OpenLine, TcpTransport } from './modbus-transports.ts';
+import { Outages } from './outages.ts';
 import type { SerialPorts } from './serial-port.ts';
 import { TurnQueue } from './turn-queue.ts';
 
@@ -62,7 +63,12 @@ export class Modbus implements ModbusPort {
     shared.users += 1;
     const deps = { shared, responseTimeoutMs: connection.responseTimeoutMs, clock: this.#deps.clock };
     const release = once(() => this.#release(key, shared));
-    return { ...requestsOf(deps, 'reading'), ranked: (rank, code) => requestsOf(deps, rank, code), close: release };
+    return {
+      ...requestsOf(deps, 'reading'),
+      ranked: (rank, code) => requestsOf(deps, rank, code),
+      onReturn: (unitId, listener) => shared.outages.onReturn(unitId, listener),
+      close: release,
+    };
   }
 
   async close(): Promise<void> {
@@ -80,7 +86,15 @@ export class Modbus implements ModbusPort {
       this.#memoryOf(connection),
     );
     const freeAtMs = clock.monotonicMs() + (connection.connectDelayMs ?? 0);
-    return { transport, queue: new TurnQueue(), refusing: new Set(), connection, freeAtMs, users: 0 };
+    return {
+      transport,
+      queue: new TurnQueue(),
+      refusing: new Set(),
+      outages: new Outages(clock),
+      connection,
+      freeAtMs,
+      users: 0,
+    };
   }
 
   async #openLine(connection: ModbusConnection, signal: AbortSignal): Promise<OpenLine> {

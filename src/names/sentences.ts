@@ -128,6 +128,7 @@ const OUTPUTS = {
   outputUnwritten: () => 'not written since the start',
   outputLastWritten: (v: Shown) => `last written ${shown(v)}, not written since the start`,
   outputUnproven: () => 'the broker took it, and nothing proves that it moved',
+  outputWasAway: () => 'the device or its line was away since, and nothing proves that it still is',
   outputAtDevice: (v: Shown) => `changed at the device: ${shown(v)}`,
   operatorEnded: (v: Shown & Since & { readonly by: string; readonly end: keyof typeof ENDED_BY }) =>
     `operator's ${shown(v)} (${v.by}) ended by ${ENDED_BY[v.end]}${ago(v)}`,

@@ -20,6 +20,8 @@ export interface ActuatorDriver {
   readonly readLate?: (signal: AbortSignal) => Promise<ActuatorValue>;
   /** Calls back, until it is closed, when the hardware was unplugged: powered by its port, it comes back without what it has taken. */
   readonly onUnplug?: (listener: (why: string) => void) => void;
+  /** Calls back, until it is closed, when the hardware or its line is back after an outage: it may hold what it starts with. */
+  readonly onReturn?: (listener: () => void) => void;
   /** Calls back, until it is closed, when a write that had no answer is answered after all: with the state after it. */
   readonly onLateAnswer?: (listener: (value: ActuatorValue) => void) => void;
   /** True for what makes its connection again by itself: it is not opened anew after faults. */

@@ -15,7 +15,19 @@ export function opener(config: ModbusWriteConfig, { ports }: DriverDeps): OpenDr
     const link = await ports.modbus.open(config.connection, signal);
     const access = config.table === 'coil' ? coilAccess : config.bit === undefined ? registerAccess : bitAccess;
     const { write, read } = access(config, link);
-    return { write, readLate: read, ...(config.readBack !== false && { read }), close: () => link.close() };
+    let stopWatching = (): void => {};
+    return {
+      write,
+      readLate: read,
+      ...(config.readBack !== false && { read }),
+      onReturn: (listener) => {
+        stopWatching = link.onReturn(config.unitId, listener);
+      },
+      close: () => {
+        stopWatching();
+        return link.close();
+      },
+    };
   };
 }
 

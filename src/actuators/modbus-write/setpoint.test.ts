@@ -24,6 +24,7 @@ const link = {
   readRegisters: async () => [register],
   close: async () => {},
   ranked: () => link,
+  onReturn: () => () => {},
 } as Partial<ModbusLink> as ModbusLink;
 
 async function open(safe: object = {}): Promise<Actuators> {

@@ -1,6 +1,7 @@
 /** Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. */
 import { type AgentError, retryable } from '../../errors/agent-error.ts';
 import { isNetworkPort } from '../../hardware/network-serial.ts';
+import { onNetworkReturn } from '../../hardware/outages.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { type LinearPattern, loadLinearPatterns } from '../../values/linear-pattern.ts';
 import { isActive } from '../kind/actuator.ts';
@@ -75,6 +76,9 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
           stopWatching = bus.port.onPlug((plugged) => {
             if (!plugged) listener(`${path} was unplugged`);
           });
+      },
+      onReturn: (listener) => {
+        if (isNetworkPort(path)) stopWatching = onNetworkReturn(bus.port, clock, listener);
       },
       close: () => {
         stopWatching();

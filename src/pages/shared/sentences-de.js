@@ -123,6 +123,7 @@ export const sentences = {
   outputUnwritten: () => 'seit dem Start nicht geschrieben',
   outputLastWritten: (v) => `zuletzt geschrieben: ${value(v)}, seit dem Start nicht mehr`,
   outputUnproven: () => 'der Broker hat es angenommen; dass sich etwas bewegt hat, ist durch nichts belegt',
+  outputWasAway: () => 'das Gerät oder seine Leitung war seither weg; dass es noch so ist, ist durch nichts belegt',
   outputAtDevice: (v) => `am Gerät geändert: ${value(v)}`,
   operatorEnded: (v) =>
     `„${value(v)}“ von Hand (${writer(v.by)}) wurde${before(v)} beendet durch ${ENDED_BY[v.end] ?? foreign(v.end)}`,
