@@ -27,6 +27,7 @@ import { moduleSensor } from '../sensors/module/definition.ts';
 import { mqtt } from '../sensors/mqtt/definition.ts';
 import { nmea } from '../sensors/nmea/definition.ts';
 import { processSensor } from '../sensors/process/definition.ts';
+import { pylontech } from '../sensors/pylontech/definition.ts';
 import { serialLine } from '../sensors/serial-line/definition.ts';
 import { sht3x } from '../sensors/sht3x/definition.ts';
 import { sml } from '../sensors/sml/definition.ts';
@@ -56,6 +57,7 @@ export const SENSOR_KINDS = [
   dlms,
   iec62056,
   mbus,
+  pylontech,
   modbus,
   sunspec,
   http,

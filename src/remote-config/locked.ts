@@ -93,6 +93,7 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'dlms',
   'iec62056',
   'mbus',
+  'pylontech',
   'modbus',
   'sunspec',
   'mqtt',

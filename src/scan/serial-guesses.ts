@@ -47,8 +47,9 @@ export async function serialCandidates(configFile: string): Promise<readonly Can
     onSerialPort === undefined ? [] : [{ kind, ...onSerialPort }],
   );
   const presets = (await modelFiles(configFile, 'presets')).map(({ name }) => ({ kind: 'serial-line', preset: name }));
+  const asked = SENSOR_KINDS.flatMap(({ kind, asked: ways = [] }) => ways.map((way) => ({ kind, ...way })));
   const candidates: Candidate[] = [];
-  for (const options of [...kinds, ...presets]) {
+  for (const options of [...kinds, ...asked, ...presets]) {
     const { root, faults } = await withPresets(
       { sensors: [{ name: 'heard', port: '/dev/null', ...options }] },
       configFile,
@@ -56,16 +57,17 @@ export async function serialCandidates(configFile: string): Promise<readonly Can
     const { data: config } = sensorSchema.safeParse((root.sensors as readonly unknown[])[0]);
     if (faults.length > 0 || config === undefined) continue;
     const isPreset = 'preset' in options;
+    const isAtSpeed = 'baudRate' in options;
     const { baudRate, dataBits, parity, request, requestHex } = config as Partial<
       SensorConfig & { kind: 'serial-line' }
     > &
       LineSettings;
     candidates.push({
       name: isPreset ? options.preset : options.kind,
-      options,
+      options: isAtSpeed ? { kind: options.kind } : options,
       config,
-      isAsked: (request ?? requestHex) !== undefined,
-      ...(isPreset && { settings: { baudRate, dataBits, parity } }),
+      isAsked: isAtSpeed || (request ?? requestHex) !== undefined,
+      ...((isPreset || isAtSpeed) && { settings: { baudRate, dataBits, parity } }),
     });
   }
   return candidates;

@@ -344,6 +344,6 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
  * holds for every chip that a scan knows and no world has.
  */
 export const KINDS_NOT_IN_WORLDS: readonly string[] =
-  'command dlms gpio-frequency host hwmon i2c-register iec62056 iio mbus module mqtt process pwm serial-write sml sunspec'.split(
+  'command dlms gpio-frequency host hwmon i2c-register iec62056 iio mbus module mqtt process pwm pylontech serial-write sml sunspec'.split(
     ' ',
   );

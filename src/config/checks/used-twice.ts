@@ -138,6 +138,7 @@ export const checkBrokers: Check = ({ sections: { brokers = [] } }) => {
 function protocolOf(config: SensorConfig | ActuatorConfig): string | undefined {
   if (config.kind === 'mbus') return 'M-Bus';
   if (config.kind === 'iec62056') return config.mode === 'D' ? undefined : 'IEC 62056-21';
+  if (config.kind === 'pylontech') return 'Pylontech';
   if (config.kind === 'serial-write') return 'texts';
   const isAsked = config.kind === 'serial-line' && (config.request !== undefined || config.requestHex !== undefined);
   return isAsked ? 'texts' : undefined;

@@ -90,6 +90,8 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
   readonly everywhere?: string;
   /** Options with which it is told by what it sends through a serial port by itself, at whatever speed. */
   readonly onSerialPort?: Readonly<Record<string, string>>;
+  /** Speeds at which it is asked on a silent serial port, one after the other. */
+  readonly asked?: readonly { readonly baudRate: number }[];
 
   /** Remedy when it does not answer, where its bus, line or port does not say enough. */
   remedy?(config: C): string;
