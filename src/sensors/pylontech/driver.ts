@@ -83,10 +83,14 @@ class Battery {
     );
     const { address, device, code, information } = frame;
     if (device !== BATTERY)
-      throw this.#fault('bad-reading', `answers as another device (${hex(device)}) than a battery of this protocol`);
+      throw sensorFault(
+        'bad-reading',
+        `${this.#name} answers as another device (${hex(device)}) than a battery of this protocol`,
+      );
     if (address !== this.#address)
-      throw this.#fault('wrong-meter', `is silent, and the one at ${address & 0xf} answers`);
-    if (code !== 0) throw this.#fault('refused', `refuses: ${REFUSALS[code] ?? `its code ${hex(code)} is not known`}`);
+      throw sensorFault('wrong-meter', `${this.#name} is silent, and the one at ${address & 0xf} answers`);
+    if (code !== 0)
+      throw sensorFault('refused', `${this.#name} refuses: ${REFUSALS[code] ?? `its code ${hex(code)} is not known`}`);
     return information;
   }
 
@@ -133,14 +137,10 @@ class Battery {
     return `the battery ${this.#config.address} on ${this.#bus.port.path}`;
   }
 
-  #fault(fault: string, words: string): AgentError {
-    return sensorFault(fault, `${this.#name} ${words}`);
-  }
-
   /** Reason why no answer came, in words. */
   #silence(cause: unknown): AgentError {
     const { path, plugged } = this.#bus.port;
-    if (plugged && this.#damage !== undefined) return this.#fault('bad-reading', `gave ${this.#damage}`);
+    if (plugged && this.#damage !== undefined) return sensorFault('bad-reading', `${this.#name} gave ${this.#damage}`);
     const words = !plugged
       ? `${path} is unplugged`
       : this.#cutter.noise > 0
