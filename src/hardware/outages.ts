@@ -46,7 +46,7 @@ export class Outages {
   }
 }
 
-/** What the kernel says of a connection whose other end has started anew, or was not there. */
+/** Errors of a connection whose other end has started anew, or was not there. */
 const BROKEN = /ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/;
 
 /** Calls back, until the returned function is called, when a device server is back that was away for some seconds, or has forgotten its connection. */

@@ -49,7 +49,7 @@ export async function serialCandidates(configFile: string): Promise<readonly Can
   const presets = (await modelFiles(configFile, 'presets')).map(({ name }) => ({ kind: 'serial-line', preset: name }));
   const asked = SENSOR_KINDS.flatMap(({ kind, asked: ways = [] }) => ways.map((way) => ({ kind, ...way })));
   const candidates: Candidate[] = [];
-  for (const options of [...kinds, ...asked, ...presets]) {
+  for (const options of [...kinds, ...presets, ...asked]) {
     const { root, faults } = await withPresets(
       { sensors: [{ name: 'heard', port: '/dev/null', ...options }] },
       configFile,

@@ -25,7 +25,7 @@ export interface Frame {
   readonly information: Buffer;
 }
 
-/** What is wrong with a frame that came, in words. */
+/** Fault of a frame that came, in words. */
 export interface Damage {
   readonly damage: string;
 }

@@ -213,6 +213,18 @@ describe('turnstone scan serial', () => {
     expect((await configOf(`${SMALLEST}${out}`)).sensors).toMatchObject([{ preset: 'mh-z19' }]);
   });
 
+  it('asks for the master of a stack of batteries', async () => {
+    const [first = ''] = (await readFile(join(FIXTURES, 'meters/pylontech/frames.jsonl'), 'utf8')).split('\n');
+    const frame = Buffer.from(`~${JSON.parse(first).frame}\r`);
+    device('stack', Buffer.alloc(0), (request) =>
+      Buffer.from(request).toString() === '~20024642E00202FD33\r' ? frame : undefined,
+    );
+    const { out } = await scan('--port', pathOf('stack'), '--for', '10ms', '--ask', '--units', '2', '--timeout', '2s');
+    expect((await configOf(`${SMALLEST}${out}`)).sensors).toMatchObject([
+      { kind: 'pylontech', address: 2, baudRate: 115_200, parity: 'none' },
+    ]);
+  }, 60_000);
+
   it('asks each primary address of the M-Bus, and reads the meters that acknowledge', async () => {
     const answers = await readFile(join(FIXTURES, 'sensors/mbus/answers.jsonl'), 'utf8');
     const frame = Buffer.from(JSON.parse(answers.split('\n')[0] ?? '').frame, 'hex');
