@@ -68,6 +68,18 @@ describe('a frame', () => {
     }
   });
 
+  it('whose length has a wrong check sum, or is another one, is damaged although its sum is good', () => {
+    const summed = (letters: string): string => {
+      const sum = -[...Buffer.from(letters)].reduce((all, one) => all + one, 0) & 0xffff;
+      return `~${letters}${sum.toString(16).toUpperCase()}\r`;
+    };
+    const head = frameOf('US3000, discharged').slice(0, -4);
+    const damage = (letters: string) => framesIn(summed(letters)).found;
+    expect(damage(head)).toMatchObject([{ code: 0 }]);
+    expect(damage(head.replace('F07A', 'E07A'))).toEqual([{ damage: 'a frame whose length has a wrong check sum' }]);
+    expect(damage(head.slice(0, -2))).toEqual([{ damage: 'a frame of another length than it says' }]);
+  });
+
   it('is asked for as batteries and their inverters ask for it', () => {
     const of = (address: number, information: number) =>
       requestOf({ address, command: 0x42, information: [information] }).toString();
