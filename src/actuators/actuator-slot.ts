@@ -299,6 +299,7 @@ export class ActuatorSlot {
     // Hardware that was told nothing has lost nothing.
     if (this.record.lastBegun === undefined || this.#closing.signal.aborted) return;
     this.record.lose(why);
+    this.record.dropOut();
     this.#deps.onUnplug?.();
     this.#deps.onChange();
   }
@@ -319,6 +320,7 @@ export class ActuatorSlot {
       if (isBusy() || shown === undefined || shown === desired || settings.readEveryMs !== undefined) return;
       record.blame(`shows ${inWords(shown)} after it was away, was set to ${inWords(desired ?? shown)}`);
     } else record.forget('nothing proves what it holds since it was away');
+    record.dropOut();
     this.#deps.onReturn?.();
     this.#deps.onChange();
   }

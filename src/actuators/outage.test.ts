@@ -10,6 +10,7 @@ import type { Ports } from '../hardware/ports.ts';
 import { SerialBuses } from '../hardware/serial-buses.ts';
 import { type SerialPort, type SerialPorts, unplugged } from '../hardware/serial-port.ts';
 import { runProgram } from '../host/run-program.ts';
+import type { ActuatorLimits } from './kind/actuator.ts';
 import { loadActuatorDrivers, reopeningDriver } from './open-driver.ts';
 
 const never = new AbortController().signal;
@@ -33,15 +34,15 @@ beforeEach(() => {
   bench = new ActuatorBench();
 });
 
-describe('a relay board behind a device server', () => {
+describe('a relay board', () => {
   let told: string[];
   let isPlugged: boolean;
   let watchers: Set<(plugged: boolean, reason: string) => void>;
 
-  beforeEach(async () => {
+  async function open(path: string, limits: ActuatorLimits): Promise<void> {
     [told, isPlugged, watchers] = [[], true, new Set()];
     const port: SerialPort = {
-      path: 'tcp://server:4001',
+      path,
       get plugged() {
         return isPlugged;
       },
@@ -51,7 +52,7 @@ describe('a relay board behind a device server', () => {
         return () => watchers.delete(watcher);
       },
       write: async (bytes) => {
-        if (!isPlugged) throw unplugged('tcp://server:4001');
+        if (!isPlugged) throw unplugged(path);
         told.push(Buffer.from(bytes).toString());
       },
       close: async () => {},
@@ -60,7 +61,7 @@ describe('a relay board behind a device server', () => {
       ...COMMON,
       name: 'lamp',
       kind: 'serial-write',
-      port: 'tcp://server:4001',
+      port: path,
       baudRate: 9_600,
       dataBits: 8,
       parity: 'none',
@@ -80,8 +81,8 @@ describe('a relay board behind a device server', () => {
       runProgram,
     });
     bench.rules = RULES;
-    await bench.open(relaySettings('lamp', { idempotent: false, writtenOnce: true, limits: { maxPulseMs: 60_000 } }));
-  });
+    await bench.open(relaySettings('lamp', { idempotent: false, writtenOnce: true, limits }));
+  }
 
   async function away(ms: number, reason = 'the server hung up'): Promise<void> {
     isPlugged = false;
@@ -92,43 +93,57 @@ describe('a relay board behind a device server', () => {
     await bench.clock.advance(1_000);
   }
 
-  it('is told once more by a rule that holds, and by a command with time left', async () => {
+  describe('behind a device server', () => {
+    beforeEach(() => open('tcp://server:4001', { maxPulseMs: 60_000 }));
+
+    it('is told once more by a rule that holds, and by a command with time left', async () => {
+      await dusk();
+      await away(20_000);
+      expect([told, state().value]).toEqual([['1', '1'], true]);
+      await command(false, 3_600_000);
+      await away(20_000);
+      expect([told, state()]).toMatchObject([['1', '1', '0', '0'], { value: false, fault: undefined }]);
+    });
+
+    it('is not told again by a command without a time, and nobody knows what it is', async () => {
+      await command(true);
+      await away(20_000);
+      expect([told, state()]).toMatchObject([['1'], { value: undefined, fault: expect.stringContaining('was away') }]);
+      expect(why()).toContain('nothing proves that it still is');
+      await command(true);
+      expect([told, state()]).toMatchObject([['1', '1'], { value: true, fault: undefined }]);
+      expect(why()).not.toContain('nothing proves');
+    });
+
+    it('is told off again, whoever said it', async () => {
+      await command(false);
+      await away(20_000);
+      expect([told, state().value]).toEqual([['0', '0'], false]);
+    });
+
+    it('ends its pulse', async () => {
+      expect(await bench.pulse('lamp', 50_000)).toBe('moved');
+      await away(20_000);
+      expect([told, state().value]).toEqual([['1', '0'], false]);
+    });
+
+    it('has lost nothing where the server closes a connection that nobody uses', async () => {
+      await dusk();
+      await away(250);
+      expect([told, state().value]).toEqual([['1'], true]);
+      await away(250, 'read ECONNRESET');
+      expect(told).toEqual(['1', '1']);
+    });
+  });
+
+  it('that was unplugged rests for its least time before it is on again', async () => {
+    await open('/dev/ttyUSB0', { minOffMs: 60_000 });
     await dusk();
-    await away(20_000);
+    await bench.clock.advance(120_000);
+    await away(2_000);
+    expect(told).toEqual(['1']);
+    await bench.clock.advance(60_000);
     expect([told, state().value]).toEqual([['1', '1'], true]);
-    await command(false, 3_600_000);
-    await away(20_000);
-    expect([told, state()]).toMatchObject([['1', '1', '0', '0'], { value: false, fault: undefined }]);
-  });
-
-  it('is not told again by a command without a time, and nobody knows what it is', async () => {
-    await command(true);
-    await away(20_000);
-    expect([told, state()]).toMatchObject([['1'], { value: undefined, fault: expect.stringContaining('was away') }]);
-    expect(why()).toContain('nothing proves that it still is');
-    await command(true);
-    expect([told, state()]).toMatchObject([['1', '1'], { value: true, fault: undefined }]);
-    expect(why()).not.toContain('nothing proves');
-  });
-
-  it('is told off again, whoever said it', async () => {
-    await command(false);
-    await away(20_000);
-    expect([told, state().value]).toEqual([['0', '0'], false]);
-  });
-
-  it('ends its pulse', async () => {
-    expect(await bench.pulse('lamp', 50_000)).toBe('moved');
-    await away(20_000);
-    expect([told, state().value]).toEqual([['1', '0'], false]);
-  });
-
-  it('has lost nothing where the server closes a connection that nobody uses', async () => {
-    await dusk();
-    await away(250);
-    expect([told, state().value]).toEqual([['1'], true]);
-    await away(250, 'read ECONNRESET');
-    expect(told).toEqual(['1', '1']);
   });
 });
 
@@ -194,6 +209,16 @@ describe('a Modbus unit on a line', () => {
     await open({}, readBack);
     await dusk();
     await restarts(false);
+    expect([isOn, writes, state()]).toMatchObject([true, 2, { value: true, fault: undefined }]);
+  });
+
+  it.each([true, false])('rests for its least time before it is on again (read back: %s)', async (readBack) => {
+    await open({ limits: { minOffMs: 60_000 } }, readBack);
+    await dusk();
+    await bench.clock.advance(120_000);
+    await restarts(false);
+    expect([isOn, writes]).toEqual([false, 1]);
+    await bench.clock.advance(61_000);
     expect([isOn, writes, state()]).toMatchObject([true, 2, { value: true, fault: undefined }]);
   });
 

@@ -234,8 +234,8 @@ export class Output {
   }
 
   /**
-   * Writes once more what is in force to hardware that was away and may have lost it, past the gates: off, and what a rule, a state of the
-   * configuration or a command with time left says. A command without a time stays as it is, unproven. A pulse is over.
+   * Writes once more what is in force to hardware that was away and may have lost it, once its gates are open: off, and what a rule, a state of
+   * the configuration or a command with time left says. A command without a time stays as it is, unproven. A pulse is over.
    */
   returned(): void {
     const winner = arbitrate(this.#slots);

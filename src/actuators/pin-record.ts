@@ -287,6 +287,12 @@ export class PinRecord {
     this.lose(fault);
   }
 
+  /** It has lost its power, or may have: what was on has gone off now, at the latest, and rests for its least time. */
+  dropOut(): void {
+    if (this.#lastBegun === undefined || !isActive(this.#lastBegun.value)) return;
+    this.#remember(switchSince(this.#history, this.#clock.monotonicMs()));
+  }
+
   /** It has taken what is wanted, and may show something else all the same. */
   doubt(fault: string): void {
     this.#hasHad = false;
