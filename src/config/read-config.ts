@@ -19,6 +19,7 @@ import type { ConfigDraft } from './checks/draft.ts';
 import { checkDrivers } from './checks/drivers.ts';
 import { checkExpressions } from './checks/expressions.ts';
 import { checkFiles, checkFolders, checkForService, checkReadable } from './checks/files.ts';
+import { checkPortNames } from './checks/port-names.ts';
 import { expandTemplates } from './expand-templates.ts';
 import { ConfigError, type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
@@ -118,6 +119,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     ...(partial === undefined ? [] : findingsOfParts(partial, partialPaths, schemaFaults, ofWhole)),
     ...(await checkFiles(configSchema, tree)),
     ...(await checkFolders(draft)),
+    ...(await checkPortNames(draft)),
     ...(await checkExpressions(draft)),
     ...(await checkDrivers(draft)),
     ...(await checkCertificates(draft)),
