@@ -23,6 +23,7 @@ import {
 } from '../../config/fields/registers.ts';
 import {
   areNeighbours,
+  endOfRegister,
   stateRegister,
   VALUE,
   valueRegisters,
@@ -175,8 +176,18 @@ function registerFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] 
     else if (typeof value === 'number' && !holdsModbus(register, value))
       findings.push(finding([...here, 'value'], `does not fit into ${type}:`, 'a number that does'));
     findings.push(...endFaults({ table: of, ...register }, here), ...scaleFaults(register, here));
+    const before = registers.slice(0, index).findIndex((other) => isOver(other, register));
+    if (before >= 0)
+      findings.push(
+        finding([...here, 'address'], 'written twice:', `an address of its own; registers[${before}] has it already`),
+      );
   }
   return findings;
+}
+
+/** True of two that have a register in common. */
+function isOver(one: WrittenRegister, other: WrittenRegister): boolean {
+  return one.address < endOfRegister(other) && other.address < endOfRegister(one);
 }
 
 /** Finds names that cannot be written. */
