@@ -39,6 +39,8 @@ export interface SerialBus {
   readonly turns: TurnQueue;
   /** True while there are other users. */
   readonly isShared: boolean;
+  /** True from the share's turn until another share is heard in its own. */
+  readonly spokeLast: boolean;
   /** Runs the work in its turn, in which this share alone hears. @throws AgentError `hardware/deadline` (retry), or whatever the work throws. */
   run<T>(work: () => Promise<T>, turn: SerialTurn, signal: AbortSignal): Promise<T>;
   /** Resolves when nothing has come for a while, such as the echo of words whose answer nobody needs. */
@@ -141,6 +143,9 @@ export class SerialBuses {
       turns: shared.turns,
       get isShared() {
         return shared.users > 1;
+      },
+      get spokeLast() {
+        return shared.last === share;
       },
       run: async <T>(work: () => Promise<T>, { what, rank = 'reading', hears }: SerialTurn, signal: AbortSignal) => {
         let own: Promise<T> | undefined;

@@ -5,6 +5,7 @@
  */
 
 import { endOfData, isWhole, summedFrame } from '../../config/fields/check-sum.ts';
+import { formatDuration } from '../../config/fields/quantity.ts';
 import { bytesOf, bytesOfHex } from '../../config/fields/request-text.ts';
 import { type AgentError, messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
@@ -87,6 +88,10 @@ class SerialLines {
   readonly #trouble: LineTrouble;
   /** The last telegram was encrypted with another key. */
   #hasWrongKey = false;
+  #askedAtMs = 0;
+  #stopLate = (): void => {};
+  /** Time from a request to its answer, which came when nobody waited for it any more. */
+  #lateMs: number | undefined;
   /** Keys for which the last good line had no value. */
   refused: readonly Refusal[] = [];
 
@@ -125,7 +130,7 @@ class SerialLines {
       this.#splitter.reset();
       void this.#hearSilence();
     };
-    this.#stopListening = [bus.onBytes(take, { always: !isAsked }), port.onPlug(replug)];
+    this.#stopListening = [bus.onBytes(take, { always: !isAsked }), port.onPlug(replug), () => this.#stopLate()];
     void this.#hearSilence();
   }
 
@@ -138,13 +143,21 @@ class SerialLines {
   expectLine(): void {
     if (this.bus.isShared) this.#splitter.reset();
     this.#splitter.expectLine();
+    this.#askedAtMs = this.#deps.clock.monotonicMs();
+    this.#stopLate();
   }
 
   /** Why nothing came. */
   silence(cause?: unknown): AgentError {
     const { outage, path, plugged } = this.port;
     if (outage !== undefined || !plugged) return sensorFault('silent', `${path} ${outage ?? 'is unplugged'}`, cause);
-    const { frame, periodMs, deadlineMs } = this.#config;
+    const { frame, periodMs, deadlineMs, responseTimeoutMs } = this.#config;
+    if (this.bus.isShared && cause !== undefined) this.#hearLate();
+    if (this.bus.isShared && this.#lateMs !== undefined) {
+      const within = formatDuration(Math.ceil(this.#lateMs / 1_000) * 1_000);
+      const words = `answers come on ${path} within ${within} of the request: make responseTimeout (${formatDuration(responseTimeoutMs)}) longer`;
+      return sensorFault('silent', words, cause);
+    }
     const speaksMs = periodMs + deadlineMs;
     const words = this.#trouble.words(path, frame === undefined ? 'lines' : 'frames', speaksMs);
     return sensorFault(this.#hasWrongKey && this.#trouble.speaks(speaksMs) ? 'wrong-key' : 'silent', words, cause);
@@ -155,6 +168,14 @@ class SerialLines {
     for (const stop of this.#stopListening) stop();
     this.#splitter.reset();
     return this.bus.close();
+  }
+
+  /** Listens for the answer that is missing, until another request. */
+  #hearLate(): void {
+    this.#stopLate();
+    this.#stopLate = this.port.onBytes(() => {
+      if (this.bus.spokeLast) this.#lateMs ??= this.#deps.clock.monotonicMs() - this.#askedAtMs;
+    });
   }
 
   #openerFor(cutter: FrameCutter, onTooLong: () => void): FrameCutter | TelegramOpener {
@@ -240,6 +261,7 @@ class SerialLines {
       return;
     }
     this.#trouble.forget();
+    this.#lateMs = undefined;
     this.#readings.tell(readings);
   }
 
