@@ -92,6 +92,17 @@ describe('a serial line that speaks', () => {
       /^1 frame came on .*, whole, and none has a value that is asked for: they have 0-0:96\.1\.1, 1-1:1\.8\.0, 0-0:17\.0\.0$/,
     ],
     [
+      'a meter in Wh, which a variant of its preset reads',
+      {
+        preset: 'dsmr',
+        format: 'regex',
+        frame: { start: '2F', end: '21' },
+        pattern: PATTERN.replace('[0-9.]+)', '[0-9.]+)[*]kWh'),
+      },
+      KAMSTRUP.replace('000671.578*kWh', '000671578*Wh'),
+      /they have 0-0:96\.1\.1, 1-1:1\.8\.0, 0-0:17\.0\.0: preset: dsmr with variant: watt-hours reads them$/,
+    ],
+    [
       'lines of another pattern',
       { format: 'regex', pattern: '^T=(?<temperature>[0-9.]+)$' },
       '\nHUM=40.1 CO2=512\nHUM=40.2 CO2=513\n',

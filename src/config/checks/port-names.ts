@@ -1,5 +1,5 @@
 /** Serial ports under several names: each path would be opened by itself, and nobody would take turns. */
-import { realpath } from 'node:fs/promises';
+import { realPort } from '../../host/tty-names.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { ConfigDraft } from './draft.ts';
@@ -19,8 +19,7 @@ export async function checkPortNames(draft: ConfigDraft): Promise<Finding[]> {
     ...own(draft),
   ];
   const real = new Map<string, string>();
-  for (const { port } of ports)
-    if (port.startsWith('/') && !real.has(port)) real.set(port, await realpath(port).catch(() => port));
+  for (const { port } of ports) if (port.startsWith('/') && !real.has(port)) real.set(port, await realPort(port));
   const firstOf = new Map<string, NamedPort>();
   return ports.flatMap((named) => {
     const { port, path, line } = named;

@@ -26,6 +26,7 @@ import { sensorFault } from '../kind/sensor-fault.ts';
 import { readAnswers } from './answers.ts';
 import { type ChannelReader, openChannelReader } from './channel-values.ts';
 import type { SerialLineConfig } from './definition.ts';
+import { fittingPreset } from './fitting-preset.ts';
 import { FrameCutter } from './frame-cutter.ts';
 import { frameValues } from './frame-fields.ts';
 import { SilenceCutter } from './silence-cutter.ts';
@@ -44,7 +45,7 @@ const LINE_END = /[\r\n]+$/;
 
 export async function open(
   config: SerialLineConfig,
-  { ports, clock, log }: SensorDeps,
+  { ports, clock, files, log }: SensorDeps,
   signal: AbortSignal,
 ): Promise<Sensor> {
   const { name } = config;
@@ -54,7 +55,10 @@ export async function open(
   const parse = await openLineParser(config);
   const channels = await openChannelReader(config.channels);
   const bus = await ports.serialBuses.open(config, signal);
-  const lines = new SerialLines(config, bus, { clock, parse, channels, onGarbage });
+  const { preset } = config;
+  const fitting = async (text: string): Promise<string | undefined> =>
+    preset === undefined ? undefined : await fittingPreset(text, preset, files).catch(() => undefined);
+  const lines = new SerialLines(config, bus, { clock, parse, channels, fitting, onGarbage });
   return {
     name,
     close: () => lines.close(),
@@ -68,6 +72,8 @@ interface SerialLinesDeps {
   readonly parse: LineParser;
   /** Values of other meters in a frame of text. */
   readonly channels: ChannelReader;
+  /** Options that read a text, as far as a preset has them. Never rejects. */
+  readonly fitting: (text: string) => Promise<string | undefined>;
   /** Told of each line that could not be read. @param count since the last good one. */
   readonly onGarbage: (count: number, problem: string) => void;
 }
@@ -88,6 +94,8 @@ class SerialLines {
   readonly #trouble: LineTrouble;
   /** The last telegram was encrypted with another key. */
   #hasWrongKey = false;
+  /** True once options were looked for that read texts without a key that is asked for. */
+  #isFitted = false;
   #askedAtMs = 0;
   #stopLate = (): void => {};
   /** Time from a request to its answer, which came when nobody waited for it any more. */
@@ -256,13 +264,20 @@ class SerialLines {
       const names = namesIn(text);
       // Values of other names are no fault of the line.
       const isOther = names !== '' && this.#config.format === 'regex';
-      if (isOther) this.#count('no-key', names);
+      if (isOther) this.#countOther(names, text);
       else this.#count('unreadable', messageOf(error));
       return;
     }
     this.#trouble.forget();
     this.#lateMs = undefined;
     this.#readings.tell(readings);
+  }
+
+  #countOther(names: string, text: string): void {
+    this.#count('no-key', names);
+    if (this.#isFitted) return;
+    this.#isFitted = true;
+    void this.#deps.fitting(text).then((words) => this.#trouble.adviseOthers(words));
   }
 
   #count(cause: Parameters<LineTrouble['count']>[0], problem: string): void {

@@ -34,6 +34,7 @@ export class LineTrouble {
   readonly #seen = new Map<Cause, Seen>();
   #beginning: Buffer = Buffer.alloc(0);
   #bytes = 0;
+  #fitting: string | undefined;
   #heardAtMs = Number.NEGATIVE_INFINITY;
 
   /** @param options.isDeciphered for encrypted telegrams that are read. @param options.advice for lines that are not read; default: that of a wire. */
@@ -60,6 +61,11 @@ export class LineTrouble {
     return [...this.#seen.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
+  /** Takes the options that read what has no key that is asked for. */
+  adviseOthers(options: string | undefined): void {
+    this.#fitting = options;
+  }
+
   /** A reading came: what was before it says nothing any more. */
   forget(): void {
     this.#seen.clear();
@@ -80,7 +86,7 @@ export class LineTrouble {
     const cause = CAUSES.find((one) => this.#seen.has(one));
     if (cause !== undefined) {
       const { count, detail } = this.#seen.get(cause) ?? { count: 0, detail: '' };
-      return `${count === 1 ? `1 ${what.replace(/s$/, '')}` : `${count} ${what}`} came on ${path}${sentenceOf(cause, detail, this.#advice)}`;
+      return `${count === 1 ? `1 ${what.replace(/s$/, '')}` : `${count} ${what}`} came on ${path}${sentenceOf(cause, detail, this.#advice)}${cause === 'no-key' && this.#fitting !== undefined ? `: ${this.#fitting} reads them` : ''}`;
     }
     if (this.#bytes <= FEW_BYTES) return `nothing comes on ${path}`;
     return `${this.#bytes} bytes came on ${path} without the end of one of its ${what}; the first: ${shown(this.#beginning)}: check baudRate and parity, and what the device is`;
