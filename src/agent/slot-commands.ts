@@ -20,6 +20,7 @@ import type { HostMachine } from '../host/machine.ts';
 import type { Link } from '../link/link.ts';
 import type { AlarmsToSee } from '../operations/alarm-operations.ts';
 import { PollTurns } from '../platform/poll-turns.ts';
+import type { LineMachine } from '../rpc/line-methods.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
 import { namedActuators, namedSensors } from '../status/status-of.ts';
@@ -37,6 +38,8 @@ export interface SlotCommandsDeps extends Pick<HostMachine, 'clock' | 'files'> {
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
   readonly sampler: Pick<Sampler, 'readNow' | 'states'>;
+  /** Ports on which the devices of its sensors are told commands. */
+  readonly ports: LineMachine['ports'];
   readonly turns: PollTurns;
   readonly link: Pick<Link, 'wakes'>;
   /** The gateway's name on the platform. */
@@ -88,6 +91,7 @@ export async function openSlotCommands(
         sampler,
         parts: { alarms: ownAlarms(deps) },
         status: () => statusOf(deps),
+        tellsOn: { clock, ports: deps.ports },
       }),
       polls: {
         rpc: polls.rpc ? { place: turns.place('rpc') } : undefined,
@@ -180,7 +184,7 @@ function logOf({ log, device: { name: device } }: SlotCommandsDeps): Log {
 export interface AllSlotCommandsDeps
   extends Pick<SlotCommandsDeps, 'clock' | 'files' | 'config' | 'link' | 'log' | 'alerts' | 'alarms' | 'onCommand'> {
   readonly self: Parameters<typeof gatewayName>[0];
-  readonly hardware: () => Pick<HardwareParts, 'actuators' | 'sampler'>;
+  readonly hardware: () => Pick<HardwareParts, 'actuators' | 'sampler' | 'ports'>;
   readonly firmware: () => SlotCommandsDeps['firmware'];
 }
 
@@ -190,7 +194,7 @@ export function slotCommands(deps: AllSlotCommandsDeps) {
   return async (device: Device, names: DeviceNames, signal: AbortSignal): Promise<void> => {
     const settings = names.slotOf(device.id);
     if (settings === undefined) return;
-    const { actuators, sampler } = deps.hardware();
+    const { actuators, sampler, ports } = deps.hardware();
     const commands = await openSlotCommands(
       {
         ...deps,
@@ -198,6 +202,7 @@ export function slotCommands(deps: AllSlotCommandsDeps) {
         settings,
         actuators,
         sampler,
+        ports,
         turns,
         firmware: deps.firmware(),
         locked: () => actuators.lockout.locked,

@@ -14,6 +14,8 @@ import type { DeviceAtPlatform } from '../../src/devices/device.ts';
 import { FirmwareUpdates } from '../../src/firmware/firmware-updates.ts';
 import type { GpioPort } from '../../src/hardware/gpio-port.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
+import { SerialBuses } from '../../src/hardware/serial-buses.ts';
+import type { SerialPorts } from '../../src/hardware/serial-port.ts';
 import { AlertList } from '../../src/host/alert-list.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runTogether } from '../../src/host/loops.ts';
@@ -148,6 +150,8 @@ export class DevicesBench {
   /** Of the sampler; a test says what they read. */
   states: readonly SensorState[] = [];
   readonly serialNumbers: Record<string, string> = {};
+  /** What was written on serial ports, behind the port's path. */
+  readonly told: string[] = [];
   /** Arguments of the programs that were begun. */
   readonly programs: (readonly string[])[] = [];
   /** How a program ends; a test may have it take its time. */
@@ -329,6 +333,7 @@ export class DevicesBench {
         actuators,
         turns,
         sampler: this.#sampler,
+        ports: this.#ports(),
         log: silentLog,
         config: () => config,
         locked: () => this.#locked,
@@ -359,7 +364,18 @@ export class DevicesBench {
         };
       },
     };
+    const serial: Partial<SerialPorts> = {
+      open: async ({ port: path }) => ({
+        path,
+        plugged: true,
+        onBytes: () => () => {},
+        onPlug: () => () => {},
+        write: async (bytes) => void this.told.push(`${path} ${Buffer.from(bytes).toString()}`),
+        close: async () => {},
+      }),
+    };
+    const serialBuses = new SerialBuses(serial as SerialPorts, this.clock);
     // Nothing else is asked for.
-    return { gpio, close: async () => {} } as Partial<Ports> as Ports;
+    return { gpio, serialBuses, close: async () => {} } as Partial<Ports> as Ports;
   }
 }

@@ -133,6 +133,20 @@ describe('a permission', () => {
   });
 });
 
+describe('a method that sends', () => {
+  it('tells the device of its sensor, is refused under lockout, and is none of another device', async () => {
+    const scale = { name: 'scale', kind: 'serial-line', port: '/dev/ttyS1', request: 'S', device: 'one' };
+    const methods = { tare: { sensor: 'scale', send: 'T' } };
+    bench = new DevicesBench({ ...TWO, sensors: [scale], rpc: { methods } });
+    await bench.start();
+    expect(await ask('one', 'tare', null)).toMatchObject({ result: { sent: true } });
+    expect(await ask('two', 'tare', null)).toMatchObject({ error: { code: 'unknown-method' } });
+    bench.lock();
+    expect(await ask('one', 'tare', null)).toContain('the machine is locked out');
+    expect(bench.told).toEqual(['/dev/ttyS1 T']);
+  });
+});
+
 describe('shared attributes', () => {
   beforeEach(() => bench.start());
 
