@@ -1,5 +1,6 @@
 /** From the configuration's words to what every actuator is, whatever its kind. */
 import { createHash } from 'node:crypto';
+import { actuatorFields } from '../config/fields/actuator-fields.ts';
 import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
 import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './kind/actuator.ts';
@@ -8,6 +9,8 @@ import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeState
 const DEADLINE_MS = 5_000;
 /** Digits of a hash that tell configurations of one output apart. */
 const VERSION_DIGITS = 16;
+/** Options of kinds that say when it is asked or written, and not what. */
+const BESIDE: ReadonlySet<string> = new Set(['readBack', 'repeatEveryMs', 'maxPulseMs']);
 
 export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   const { name, limits, interlocks: neverWith, operatorUntil, device } = config;
@@ -46,9 +49,12 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   };
 }
 
-/** Returns a text that changes with the configuration: a value that one register has had says nothing of another. */
+/** Returns a text that changes with what reaches the device: a value that one register has had says nothing of another. */
 function versionOf(config: ActuatorConfig): string {
-  return createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, VERSION_DIGITS);
+  const reaching = Object.entries(config).filter(
+    ([option]) => !Object.hasOwn(actuatorFields, option) && !BESIDE.has(option),
+  );
+  return createHash('sha256').update(JSON.stringify(reaching)).digest('hex').slice(0, VERSION_DIGITS);
 }
 
 /** Rounds safe states as the hardware does: what is read back is compared with them. */

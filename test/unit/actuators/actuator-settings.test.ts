@@ -52,6 +52,21 @@ describe('the settings of an actuator', () => {
     ]);
   });
 
+  it('have a version that changes with what reaches the device, and with nothing else', () => {
+    const written = { kind: 'modbus-write', connection: tcp, address: 3, readBack: '30s' };
+    const versionWith = (more: object): string | undefined => actuatorSettings(parse({ ...written, ...more })).version;
+    const version = versionWith({});
+    expect(version).toMatch(/^[0-9a-f]{16}$/);
+    for (const same of [
+      { label: 'Set point', class: 'heater', telemetry: false },
+      { readBack: '1m', repeatEvery: '10m' },
+      { limits: { max: 40 }, safe: { start: 0 }, operatorUntil: 'release' },
+    ])
+      expect(versionWith(same)).toBe(version);
+    const others = [{ address: 4 }, { scale: 10 }, { unitId: 2 }, { connection: { ...tcp, host: 'other.local' } }];
+    expect(new Set(others.map(versionWith)).add(version)).toHaveProperty('size', 5);
+  });
+
   it('leave a kind the time that it takes itself', () => {
     expect([GPIO, SERIAL, COMMAND, COIL].map((config) => actuatorSettings(config).deadlineMs)).toEqual([
       5_000, 5_300, 2_500, 5_000,
