@@ -87,13 +87,13 @@ export class ActuatorSlot {
       clock: deps.clock,
       left: deps.unanswered,
       onMoved: () => deps.onChange(),
-      onKnown: (value) => this.#knownAtLast(value),
+      onKnown: (value, refusal) => this.#knownAtLast(value, refusal),
     });
     this.#writes = new HardwareWrites({ ...deps, late: this.#late, onLate: (taken) => this.#endedLate(taken) });
     if (this.#late.fault !== undefined) this.record.lose(this.#late.fault);
     deps.driver.onUnplug?.((why) => this.#unplugged(why));
     deps.driver.onReturn?.(() => void this.#returned());
-    deps.driver.onLateAnswer?.((value) => this.#late.answered(value));
+    deps.driver.onLateAnswer?.((value, refusal) => this.#late.answered(value, refusal));
   }
 
   /** True while a movement has begun its turn and not ended it. */
@@ -332,11 +332,14 @@ export class ActuatorSlot {
   }
 
   /** No write without an answer arrives any more. */
-  #knownAtLast(value: ActuatorValue | undefined): void {
+  #knownAtLast(
+    value: ActuatorValue | undefined,
+    refusal = 'a write had no answer, and reading it back is refused',
+  ): void {
     const { record } = this;
     const { desired } = record.state;
     const isOther = desired !== undefined && value !== desired;
-    if (value === undefined) record.lose('a write had no answer, and reading it back is refused');
+    if (value === undefined) record.lose(refusal);
     else
       record.learn(
         value,

@@ -12,7 +12,13 @@ import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { english, sentence } from '../names/sentences.ts';
 import { toldError } from '../names/told-error.ts';
-import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, inWords } from './kind/actuator.ts';
+import {
+  type ActuatorDriver,
+  type ActuatorSettings,
+  type ActuatorValue,
+  inWords,
+  type LateAnswer,
+} from './kind/actuator.ts';
 
 /** Modbus-proxy 0.8.0 sends a request twice, with 10 s for each answer, before it takes the next. */
 const HELD_MS = 20_000;
@@ -30,8 +36,8 @@ export interface LateWritesDeps {
   readonly onMoved: () => void;
   /** Value that an earlier process has written, without an answer. */
   readonly left?: ActuatorValue | undefined;
-  /** Gets the value that has stood; undefined when the hardware cannot be read. */
-  readonly onKnown: (value: ActuatorValue | undefined) => void;
+  /** Gets the value that has stood; undefined when the hardware cannot be read, or has refused the write for the reason that is given. */
+  readonly onKnown: LateAnswer;
 }
 
 /** Answer of the hardware to one look. */
@@ -97,11 +103,11 @@ export class LateWrites {
     });
   }
 
-  /** The last write without an answer has one: with the state after it. */
-  answered(value: ActuatorValue): void {
+  /** The last write without an answer has one: with the state after it, or why it was refused. */
+  answered(value: ActuatorValue | undefined, refusal?: string): void {
     if (this.#unanswered === undefined || this.#closing.signal.aborted) return;
     this.#looking.abort();
-    this.#end(value);
+    this.#end(value, refusal);
   }
 
   /** Looks no longer. Idempotent. */
@@ -145,10 +151,10 @@ export class LateWrites {
     this.#deps.onMoved();
   }
 
-  #end(value: ActuatorValue | undefined): void {
+  #end(value: ActuatorValue | undefined, refusal?: string): void {
     this.#unanswered = undefined;
     this.#taken = undefined;
-    this.#deps.onKnown(value);
+    this.#deps.onKnown(value, refusal);
     this.#known.resolve();
     this.#known = Promise.withResolvers();
   }

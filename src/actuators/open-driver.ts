@@ -4,7 +4,7 @@ import { AgentError, messageOf, retryable, systemCode } from '../errors/agent-er
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
-import type { ActuatorDriver, ActuatorValue } from './kind/actuator.ts';
+import type { ActuatorDriver, ActuatorValue, LateAnswer } from './kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from './kind/definition.ts';
 
 /**
@@ -54,12 +54,12 @@ export function reopeningDriver(
   let closed = false;
   let tellUnplugged = (_why: string): void => {};
   let tellReturned = (): void => {};
-  let tellLateAnswer = (_value: ActuatorValue): void => {};
+  let tellLateAnswer: LateAnswer = () => {};
   const openOnce = async (signal: AbortSignal): Promise<ActuatorDriver> => {
     const driver = await open(signal);
     driver.onUnplug?.((why) => tellUnplugged(why));
     driver.onReturn?.(() => tellReturned());
-    driver.onLateAnswer?.((value) => tellLateAnswer(value));
+    driver.onLateAnswer?.((value, refusal) => tellLateAnswer(value, refusal));
     return driver;
   };
   const letGo = async (): Promise<void> => {

@@ -26,6 +26,9 @@ export interface ProgramSettings {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** Called with the state behind a command, or with why it was not carried out. */
+type OnLate = (state: JsonValue | undefined, refusal?: string) => void;
+
 /** One user's share of a program. */
 export interface ProgramShare {
   /** Why it does not run, in words; undefined while it does, and until its first start. */
@@ -40,11 +43,12 @@ export interface ProgramShare {
   state(key: string): JsonValue | undefined;
   /**
    * Resolves when the program has carried it out.
-   * @param onLate called with the state after it when the answer comes after the signal has aborted.
+   * @param onLate called when the answer comes after the signal has aborted: with the state after it, or with the words of a refusal that tells none.
    * @throws AgentError `hardware/outcome-unknown` (retry) without an answer, `hardware/program-refuses` (retry) with its words,
-   * `hardware/program-away` (retry) while it does not run, when it ends before it answers, or when it does not read: it is started again then.
+   * `hardware/program-away` (retry) while it does not run, when it ends before it answers, or when it does not read: it is started again then. So is
+   * one that answers nothing and prints nothing for a minute.
    */
-  set(key: string, value: JsonValue, signal: AbortSignal, onLate?: (state: JsonValue) => void): Promise<void>;
+  set(key: string, value: JsonValue, signal: AbortSignal, onLate?: OnLate): Promise<void>;
   /** Ends it; it is started again. */
   restart(reason: string): void;
   /** Gives the share back; the last one ends the program. Idempotent. */
@@ -63,6 +67,8 @@ const BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
 const RUNS_WELL_AFTER_MS = 60_000;
 /** Commands without an answer yet, and those that were given up, whose answers may still come. */
 const MAX_WAITING = 64;
+/** A program hangs that prints no line for so long behind a command, with another one unanswered too. A start, or a slow valve, takes less. */
+const MUTE_AFTER_MS = 60_000;
 /** Outputs whose state a program tells. */
 const MAX_STATES = 256;
 const MAX_SAID_LENGTH = 500;
@@ -145,7 +151,7 @@ interface RunDeps {
 interface Command {
   readonly key: string;
   readonly value: JsonValue;
-  readonly onLate: ((state: JsonValue) => void) | undefined;
+  readonly onLate: OnLate | undefined;
 }
 
 class ProgramRun {
@@ -172,6 +178,8 @@ class ProgramRun {
   #now: LastingProgram | undefined;
   #startedAtMs: number | undefined;
   #spokeAtMs: number | undefined;
+  /** When the first command without an answer was told since the last line. */
+  #muteSinceMs: number | undefined;
 
   constructor(settings: ProgramSettings, deps: RunDeps) {
     this.#settings = settings;
@@ -217,6 +225,7 @@ class ProgramRun {
       this.#now = undefined;
       this.#startedAtMs = undefined;
       this.#spokeAtMs = undefined;
+      this.#muteSinceMs = undefined;
       this.#states.clear();
       const words = `${program} ${how}${said === '' ? '' : `: ${said}`}`;
       this.#refuseAll(words);
@@ -270,6 +279,7 @@ class ProgramRun {
   #take(line: string): void {
     if (line.trim() === '') return;
     this.#spokeAtMs = this.#deps.clock.monotonicMs();
+    this.#muteSinceMs = undefined;
     const message = programMessage(line);
     if (message.kind === 'answer') {
       const { id, value, error } = message;
@@ -293,6 +303,7 @@ class ProgramRun {
       await withinDeadline(this.#begun.promise, `the start of ${program}`, signal);
     const life = this.#now;
     if (life === undefined) throw away(this.#deps.pace.outage ?? `${program} only starts`);
+    const toldAtMs = this.#deps.clock.monotonicMs();
     const id = this.#nextId;
     this.#nextId += 1;
     const [oldest] = this.#waiting.keys();
@@ -313,14 +324,24 @@ class ProgramRun {
     const { error } = await answer.catch((cause: unknown) => {
       const settle = (told: ProgramAnswer | Error): void => {
         if (told instanceof Error) return;
-        const state = told.value ?? (told.error === undefined ? value : undefined);
-        if (state !== undefined) onLate?.(state);
+        const { value: state, error } = told;
+        if (error === undefined || state !== undefined) onLate?.(state ?? value);
+        else onLate?.(undefined, `${program}: ${excerptOf(error)}`);
       };
       if (this.#waiting.has(id)) this.#waiting.set(id, { key, settle });
       if (cause instanceof AgentError && cause.code !== 'hardware/deadline') throw cause;
+      this.#missAnswer(life, toldAtMs);
       throw retryable('hardware/outcome-unknown', `${program} did not answer in time: it may still do it`, cause);
     });
     if (error !== undefined) throw retryable('hardware/program-refuses', `${program}: ${excerptOf(error)}`);
+  }
+
+  #missAnswer(life: LastingProgram, toldAtMs: number): void {
+    if (life !== this.#now || (this.#spokeAtMs ?? 0) > toldAtMs) return;
+    const isFirst = this.#muteSinceMs === undefined;
+    this.#muteSinceMs ??= toldAtMs;
+    if (!isFirst && this.#deps.clock.monotonicMs() - this.#muteSinceMs >= MUTE_AFTER_MS)
+      void life.end('was ended: it answers no command, and prints nothing');
   }
 
   #refuseAll(words: string): void {

@@ -10,6 +10,9 @@ export type ActuatorValue = boolean | number | string;
 /** Writer of a value. The first three come from afar or act by themselves, and are stopped by lockout; `local` is a person on site. */
 export type Writer = 'rpc' | 'shared' | 'rule' | 'local' | 'restore' | 'safe-state';
 
+/** Takes the state behind a write; undefined for one that was refused, with the reason. */
+export type LateAnswer = (value: ActuatorValue | undefined, refusal?: string) => void;
+
 /** One kind's way to the hardware. */
 export interface ActuatorDriver {
   /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved; `hardware/outcome-unknown`: it may still move later. */
@@ -22,8 +25,8 @@ export interface ActuatorDriver {
   readonly onUnplug?: (listener: (why: string) => void) => void;
   /** Calls back, until it is closed, when the hardware or its line is back after an outage: it may hold what it starts with. */
   readonly onReturn?: (listener: () => void) => void;
-  /** Calls back, until it is closed, when a write that had no answer is answered after all: with the state after it. */
-  readonly onLateAnswer?: (listener: (value: ActuatorValue) => void) => void;
+  /** Calls back, until it is closed, when a write that had no answer is answered after all. */
+  readonly onLateAnswer?: (listener: LateAnswer) => void;
   /** True for what makes its connection again by itself: it is not opened anew after faults. */
   readonly mendsItself?: boolean;
   /** Leaves the hardware as it is. Idempotent. */

@@ -3,7 +3,7 @@ import { retryable } from '../../errors/agent-error.ts';
 import { withinMs } from '../../host/bounded-wait.ts';
 import { silentLog } from '../../host/log.ts';
 import type { JsonValue } from '../../values/json.ts';
-import type { ActuatorValue } from '../kind/actuator.ts';
+import type { ActuatorValue, LateAnswer } from '../kind/actuator.ts';
 import { valueFor } from '../kind/actuator-value.ts';
 import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { ProcessConfig } from './definition.ts';
@@ -12,15 +12,15 @@ export function opener(config: ProcessConfig, { ports, clock, log = silentLog }:
   const { name, program, member = name, timeoutMs, valueType, readBack } = config;
   return async () => {
     const share = ports.programs.open(config, log);
-    let tellLate = (_value: ActuatorValue): void => {};
+    let tellLate: LateAnswer = () => {};
     let told = 0;
     const write = (value: ActuatorValue, signal: AbortSignal): Promise<void> => {
       told += 1;
       const mine = told;
-      const onLate = (state: JsonValue): void => {
-        const shown = valueFor({ valueType }, state);
+      const onLate = (state: JsonValue | undefined, refusal?: string): void => {
+        const shown = state === undefined ? undefined : valueFor({ valueType }, state);
         // A newer command may change it again.
-        if (mine === told && shown !== undefined) tellLate(shown);
+        if (mine === told && (shown !== undefined || refusal !== undefined)) tellLate(shown, refusal);
       };
       return withinMs(clock, timeoutMs, (within) => share.set(member, value, within, onLate), signal);
     };

@@ -11,9 +11,10 @@ import type { DriverDeps } from '../../actuators/kind/definition.ts';
 import { reopeningDriver } from '../../actuators/open-driver.ts';
 import type { ProcessConfig as OutputConfig } from '../../actuators/process/definition.ts';
 import { opener } from '../../actuators/process/driver.ts';
+import type { AgentError } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { Programs } from '../../hardware/programs.ts';
-import { systemClock } from '../../host/clock.ts';
+import { type Clock, systemClock } from '../../host/clock.ts';
 import { systemFiles } from '../../host/files.ts';
 import type { Log } from '../../host/log.ts';
 import { runProgram } from '../../host/run-program.ts';
@@ -381,6 +382,61 @@ describe('an output of a program', () => {
     expect(told).toEqual([true]);
     expect(await driver.read?.(never)).toBe(true);
     expect(await readFile(join(folder, 'starts'), 'utf8')).toBe('start\n');
+  });
+
+  it('that refuses late is told of with its words, and by no state', async () => {
+    const script = `read -r line
+      while [ ! -e ${folder}/go ]; do sleep 0.05; done
+      echo '{"id": 1, "error": "the valve is stuck"}'
+      sleep 600`;
+    const driver = await outputOf(script, { timeoutMs: 100 });
+    const told: unknown[] = [];
+    driver.onLateAnswer?.((...answer) => told.push(answer));
+    await expect(driver.write(true, never)).rejects.toMatchObject({ code: 'hardware/outcome-unknown' });
+    await writeFile(join(folder, 'go'), '');
+    await until(() => told.length > 0);
+    expect(told).toEqual([[undefined, '/bin/sh: the valve is stuck']]);
+  });
+
+  it('that answers no command and prints nothing for a minute is started again', async () => {
+    let laterMs = 0;
+    const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs };
+    programs = new Programs(clock);
+    const script = `echo start >> ${folder}/starts; while read -r line; do echo "$line" >> ${folder}/out; done`;
+    const driver = reopeningDriver(outputConfig(script, { timeoutMs: 50 }), outputDeps());
+    onTestFinished(() => driver.close());
+    const write = (): Promise<unknown> => driver.write(true, never).catch((error: AgentError) => error.code);
+    // Its start takes longer than a command may.
+    await until(async () => (await write()) === 'hardware/outcome-unknown');
+    expect(await write()).toBe('hardware/outcome-unknown');
+    laterMs = 59_000;
+    expect(await write()).toBe('hardware/outcome-unknown');
+    expect(logged).toEqual([]);
+    laterMs = 60_000;
+    expect(await write()).toBe('hardware/outcome-unknown');
+    await until(() => logged.length > 0);
+    expect(logged).toMatchObject([{ fields: { how: 'was ended: it answers no command, and prints nothing' } }]);
+    expect(await write()).toBe('hardware/program-away');
+    laterMs = 70_000;
+    await until(async () => {
+      await write();
+      return (await readFile(join(folder, 'starts'), 'utf8')) === 'start\nstart\n';
+    });
+  });
+
+  it('that prints lines between its commands is not ended, however long it answers none', async () => {
+    let laterMs = 0;
+    const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs };
+    programs = new Programs(clock);
+    const script = `echo '{"a": 0}'; while read -r line; do echo '{"a": 1}'; done`;
+    const [sensor, driver] = [await sensorOf(script), await outputOf(script, { timeoutMs: 50 })];
+    await until(() => sensor.got.length === 1);
+    for (let at = 1; at < 10; at += 1) {
+      await expect(driver.write(true, never)).rejects.toMatchObject({ code: 'hardware/outcome-unknown' });
+      await until(() => sensor.got.length > at);
+      laterMs += 100_000;
+    }
+    expect(logged).toEqual([]);
   });
 
   it('that reads nothing of what it is told is started again', async () => {

@@ -1,7 +1,7 @@
 /** One pin's turns by themselves: what queues, what goes first, what a reading beside a write is worth, and what becomes of a write that comes late. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorSlot, type Movement } from '../../../src/actuators/actuator-slot.ts';
-import type { ActuatorDriver, ActuatorValue, Writer } from '../../../src/actuators/kind/actuator.ts';
+import type { ActuatorDriver, ActuatorValue, LateAnswer, Writer } from '../../../src/actuators/kind/actuator.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { retryable } from '../../../src/errors/agent-error.ts';
 import { codeOf } from '../../support/actuator-bench.ts';
@@ -29,9 +29,9 @@ class HeldDriver {
   read: ((signal: AbortSignal) => Promise<ActuatorValue>) | undefined = (signal) =>
     new Promise((shows, fail) => this.reads.push({ shows, fail, signal }));
 
-  answersLate = (_value: ActuatorValue): void => {};
+  answersLate: LateAnswer = () => {};
 
-  onLateAnswer(listener: (value: ActuatorValue) => void): void {
+  onLateAnswer(listener: LateAnswer): void {
     this.answersLate = listener;
   }
 
@@ -552,5 +552,21 @@ it('a write without an answer is known as soon as its answer comes after all', a
   await settled();
   expect([slot.unanswered, record.value, record.state.fault]).toEqual([undefined, true, undefined]);
   await clock.advance(60_000);
+  expect(record.value).toBe(true);
+});
+
+it('a write without an answer is refused as soon as its refusal comes after all', async () => {
+  openDeaf();
+  const outcome = move(true, { by: 'rpc' });
+  await settled();
+  driver.writes[0]?.fail(retryable('hardware/outcome-unknown', 'no answer'));
+  await outcome;
+  driver.answersLate(undefined, 'the valve is stuck');
+  await settled();
+  expect([slot.unanswered, record.value, record.state.fault]).toEqual([undefined, undefined, 'the valve is stuck']);
+  const again = move(true);
+  await settled();
+  driver.writes[1]?.done();
+  expect(await again).toBe('moved');
   expect(record.value).toBe(true);
 });
