@@ -8,7 +8,7 @@ type Brokers = Pick<AgentConfig, 'brokers'>;
 
 export class OutputBrokers {
   readonly #session: () => Promise<string>;
-  /** By the name that outputs know. */
+  /** Brokers by the name that outputs know. */
   #brokers: ReadonlyMap<string, BrokerConfig>;
 
   constructor({ brokers = [] }: Brokers, session: () => Promise<string>) {

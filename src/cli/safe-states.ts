@@ -72,9 +72,9 @@ async function sectionsOf(
   config: string,
   environment: Environment,
 ): Promise<ActuatorSections & { readonly inForce: string; readonly brokers: readonly BrokerConfig[] }> {
-  // Before root's rights are given up, as the file may be for root alone: what somebody else has left is not for root to run.
+  // Read before root's rights are given up, as the file may be for root alone: what somebody else has left is not for root to run.
   const said = await peekActuators(config, environment).catch((error: unknown) => ({ error, folders: foldersOf({}) }));
-  // Those of the file in place: their passwords are left nowhere else.
+  // Brokers of the file in place: their passwords are left nowhere else.
   const brokers = await peekBrokers(config, environment).catch(() => []);
   const inForce = inForcePath(said.folders.runFolder, environment);
   await actAsOwnerOf(said.folders.stateFolder);

@@ -8,7 +8,7 @@ export interface CaptureSettings {
   readonly trigger?: string | undefined;
   /** Number of scans that wait to be read. */
   readonly length: number;
-  /** How often a scan is made; without it as it is set now. */
+  /** Rate of scans; without it as it is set now. */
   readonly frequencyHz?: number | undefined;
 }
 

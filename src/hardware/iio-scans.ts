@@ -16,7 +16,7 @@ export interface ScanElement {
   /** `voltage0`, or `timestamp`. */
   readonly channel: string;
   readonly index: number;
-  /** As its `_type` file has it. */
+  /** Form of a value, as its `_type` file has it. */
   readonly type: string;
 }
 

@@ -46,7 +46,7 @@ const schema = actuatorSection('mqtt', () => ({
   statePath: text(/^.{1,255}$/, 'a path').optional(),
   /** Text of the device for each value, where it is another one than `send` has, and not on, off, true, false, 1, 0 or the number itself. */
   states: table(commandedValue(), z.string().max(MAX_MESSAGE)).optional(),
-  /** How long the device has to say that it is as told. A broker of MQTT 5 gives the command to nobody after it. */
+  /** Time within which the device says that it is as told. A broker of MQTT 5 gives the command to nobody after it. */
   deadline: duration({ min: '100ms', max: '5m' }).prefault('5s'),
 }));
 

@@ -16,7 +16,7 @@ const schema = actuatorSection('process', () => ({
   /** Name of the output in commands and states. Default: its own name. */
   member: text(/^[^\p{Cc}]{1,255}$/u, 'a name of 1 to 255 characters, without control characters').optional(),
   valueType: valueType(),
-  /** How long the program may take to answer a command. */
+  /** Time that the program may take to answer a command. */
   timeout: duration({ min: '10ms', max: '10m' }).prefault(DEFAULT_TIMEOUT),
   /** The program tells what the output does, in its answers or by itself: `{"state": {"pump": true}}`. */
   readBack: z.boolean().default(false),

@@ -14,7 +14,7 @@ const schema = sensorSection('iio', () => ({
     trigger: text(/^[^/\s]{1,64}$/, 'the name of a trigger').optional(),
     /** Scans that may wait: more than come in a period. */
     length: whole(2, 65_536).default(DEFAULT_LENGTH),
-    /** How often a scan is made; without it as it is set. */
+    /** Rate of scans; without it as it is set. */
     frequency: frequency({ max: '10kHz' }).optional(),
   }).optional(),
 }));
