@@ -10,7 +10,7 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** Speed with all switches of the master off; its first switch makes 9600 of it. */
 const DEFAULT_BAUD_RATE = 115_200;
 /** The longest answer, of a stack of sixteen, takes 3.6 s at 9600 baud. */
-const DEFAULT_RESPONSE_TIMEOUT = '2s';
+const DEFAULT_RESPONSE_TIMEOUT = '4s';
 /** Modules of a line wait for each other. */
 const TURNS_MS = 20_000;
 
