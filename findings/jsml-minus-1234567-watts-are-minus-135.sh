@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# jsml 1.1.2 (Maven Central): an integer of SML may leave out leading bytes that say no more than the sign, and the reader fills them up, so five bytes may stand
+# jsml 1.1.2 (Maven): an integer of SML may leave out leading bytes that say no more than the sign, and the reader fills them up, so five bytes may stand
 # for an Integer64. Expected: -1234567 for FF FF ED 29 79. Seen: -135, as the bytes of ones for the sign are laid over those of the number; in four bytes
 # and in eight it is right, and so is a positive number in five.
 set -euo pipefail
