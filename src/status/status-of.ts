@@ -139,38 +139,24 @@ function deliveryOf(
 }
 
 function outboxSummary(status: OutboxStatus): OutboxSummary {
-  const {
-    heldEntries,
-    heldBytes,
-    deadLetters,
-    rejected,
-    resent,
-    thinned,
-    dropped,
-    damaged,
-    lastLost,
-    diskBytes,
-    oldestMs,
-  } = status;
-  const { hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs } = status;
   return {
-    heldEntries,
-    heldBytes,
-    deadLetters,
-    rejected,
-    resent,
-    thinned,
-    dropped,
-    damaged,
-    lastLost,
-    writtenBytes: diskBytes,
-    oldestTs: oldestMs,
-    hoursThatFit,
-    fault,
-    missingBytes,
-    unreadSegments,
-    untimedEntries,
-    hangingReadMs,
+    heldEntries: status.heldEntries,
+    heldBytes: status.heldBytes,
+    deadLetters: status.deadLetters,
+    rejected: status.rejected,
+    resent: status.resent,
+    thinned: status.thinned,
+    dropped: status.dropped,
+    damaged: status.damaged,
+    lastLost: status.lastLost,
+    writtenBytes: status.diskBytes,
+    oldestTs: status.oldestMs,
+    hoursThatFit: status.hoursThatFit,
+    fault: status.fault,
+    missingBytes: status.missingBytes,
+    unreadSegments: status.unreadSegments,
+    untimedEntries: status.untimedEntries,
+    hangingReadMs: status.hangingReadMs,
   };
 }
 
@@ -251,8 +237,8 @@ function sensorStatus(sensor: SensorState, say: Say): SensorStatus {
       why: values[0]?.sentence ?? values[0]?.message ?? '',
     }),
   );
-  const fault =
-    error === undefined ? (missing.length === 0 ? undefined : severalOf(missing)) : (error.sentence ?? error.message);
+  const several = missing.length === 0 ? undefined : sentence('several', { all: missing });
+  const fault = error === undefined ? several : (error.sentence ?? error.message);
   return {
     name,
     kind,
@@ -331,8 +317,4 @@ function derivedAlerts(
     ),
   ];
   return told.filter((one) => one !== false);
-}
-
-function severalOf(all: readonly Sentence[]): Sentence {
-  return sentence('several', { all });
 }
