@@ -255,7 +255,8 @@ function alarmsOf({ alarms = [], sensors, actuators, config }: StatusSources): r
   const states = new Map(sensors.map((one) => [one.name, one]));
   return alarms
     .map((alarm) => {
-      const { sensor, key, reading, name, label, above, below, equal, limit, value, sinceMs, isFromStart } = alarm;
+      const { reading, ...told } = alarm;
+      const { sensor, key } = told;
       const rules = (config?.rules ?? []).filter((rule) =>
         readingsOf(rule).some((one) => one.sensor === sensor && one.key === key),
       );
@@ -265,22 +266,11 @@ function alarmsOf({ alarms = [], sensors, actuators, config }: StatusSources): r
       const names = watched === undefined ? undefined : namesOfReading(watched, { key: reading, unit });
       const moves = rules.filter((rule) => follows.get(rule.set.actuator) === rule.name).map(({ set }) => set.actuator);
       return {
-        sensor,
-        key,
+        ...told,
         device: watched?.device,
-        name,
-        label,
         keyLabel: names?.label,
         class: names?.class,
         unit: names?.unit,
-        above,
-        below,
-        equal,
-        limit,
-        value,
-        sinceMs,
-        isFromStart,
-        acknowledged: alarm.acknowledged,
         moves: [...new Set(moves)],
       };
     })

@@ -4,8 +4,8 @@ import type { Sentence } from '../../errors/sentence.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { LinkStatus } from '../../link/link-words.ts';
 import type { OutboxStatus } from '../../outbox/outbox.ts';
-import type { Acknowledgement } from '../../telemetry/acknowledgement.ts';
 import type { AdaptedEntries } from '../../telemetry/entry-check.ts';
+import type { MeasuredAlarm } from '../../telemetry/telemetry-path.ts';
 import type { UploadState } from '../../telemetry/uploader.ts';
 import type { JsonValue } from '../../values/json.ts';
 import type { PlatformStatus } from '../platform-status.ts';
@@ -135,31 +135,13 @@ export interface ActuatorStatus {
 }
 
 /** An alarm that is on. */
-export interface AlarmStatus {
-  readonly sensor: string;
-  /** Key at the platform. */
-  readonly key: string;
+export interface AlarmStatus extends Omit<MeasuredAlarm, 'reading'> {
   /** Slot of the attached device that it is of. */
   readonly device?: string;
-  readonly name: string;
-  /** Shown to people in place of the name. */
-  readonly label?: string;
   /** Label, class and unit of the reading. */
   readonly keyLabel?: string;
   readonly class?: string;
   readonly unit?: string;
-  /** Limit that was crossed. */
-  readonly above?: number;
-  readonly below?: number;
-  readonly equal?: boolean | number | string;
-  /** Its condition in words. */
-  readonly limit: string;
-  readonly value: JsonValue;
-  readonly sinceMs: number;
-  /** Raised by the first value since the agent's start: it may have been on before. */
-  readonly isFromStart?: true;
-  /** First acknowledgement; absent while nobody has seen it. It ends with the alarm. */
-  readonly acknowledged?: Acknowledgement;
   /** Outputs that follow a rule on this value now. */
   readonly moves: readonly string[];
 }
