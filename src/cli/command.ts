@@ -41,6 +41,9 @@ export const CONFIG = valued('<file>', 'the configuration', { byDefault: DEFAULT
 /** Option of a command that writes or reads an archive. */
 export const PASSPHRASE_FILE = valued('<file>', 'the passphrase of the archive, from a file');
 
+/** Option of a command whose whole answer may be had by a program. */
+export const AS_JSON = { json: toggle('print as JSON') };
+
 /** Read when neither a file nor the configuration has the password. */
 export const PASSWORD_VARIABLE = 'TURNSTONE_ANALYTICS_PASSWORD';
 

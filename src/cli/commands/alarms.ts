@@ -1,22 +1,21 @@
 /** `turnstone alarms`: what is wrong now, and who has seen it. */
 
-import { argument, type Call, command, toggle, valued } from '../command.ts';
+import { AS_JSON, argument, type Call, command, valued } from '../command.ts';
 import { SENTENCES } from '../sentences.ts';
 
-const JSON_OPTIONS = { json: toggle('print as JSON') };
 const ACKNOWLEDGE_ARGUMENTS = { key: argument('its key, as turnstone alarms lists it') };
 const ACKNOWLEDGE_OPTIONS = {
   name: valued('<name>', 'only the alarm of this name; else all alarms of the key'),
   device: valued('<slot>', 'attached device that it is of; gateway for the gateway itself'),
-  ...JSON_OPTIONS,
+  ...AS_JSON,
 };
-export type AlarmsCall = Call<typeof JSON_OPTIONS>;
+export type AlarmsCall = Call<typeof AS_JSON>;
 export type AcknowledgeCall = Call<typeof ACKNOWLEDGE_OPTIONS, typeof ACKNOWLEDGE_ARGUMENTS>;
 
 const SUBCOMMANDS = [
   command('list', {
     says: 'what is on: value, limit, since when, and who has acknowledged it',
-    options: JSON_OPTIONS,
+    options: AS_JSON,
     examples: ['alarms', 'alarms list --json'],
     run: async (call) => (await import('../alarms.ts')).listAlarms(call),
   }),

@@ -1,14 +1,13 @@
 /** `turnstone configure` and `turnstone configuration …`: another configuration on trial, and those that were tried. */
-import { argument, assignment, type Call, CONFIG, command, list, toggle, wholeNumber } from '../command.ts';
+import { AS_JSON, argument, assignment, type Call, CONFIG, command, list, toggle, wholeNumber } from '../command.ts';
 import { SENTENCES } from '../sentences.ts';
 
-const JSON_OPTION = { json: toggle('print JSON') };
 const TRY_OPTIONS = {
   check: toggle('say what would change and what is wrong, and change nothing'),
   wait: toggle('follow it until it is kept, returned or refused (on a terminal the default)'),
   // Commander gives `wait` the value false.
   noWait: toggle('do not wait for the end of the trial'),
-  json: JSON_OPTION.json,
+  ...AS_JSON,
 };
 const CONFIGURE_OPTIONS = {
   set: list(
@@ -33,12 +32,12 @@ const TWO_NUMBERS = {
     byDefault: 0,
   }),
 };
-const READ_OPTIONS = { config: CONFIG, json: JSON_OPTION.json };
+const READ_OPTIONS = { config: CONFIG, ...AS_JSON };
 
 export type ConfigureCall = Call<typeof CONFIGURE_OPTIONS, typeof FILE>;
 export type TryCall = Call<typeof TRY_OPTIONS>;
 export type RollBackCall = Call<typeof TRY_OPTIONS, typeof NUMBER>;
-export type HistoryCall = Call<typeof JSON_OPTION>;
+export type HistoryCall = Call<typeof AS_JSON>;
 export type ShowCall = Call<typeof READ_OPTIONS, typeof NUMBER>;
 export type DiffCall = Call<typeof READ_OPTIONS, typeof TWO_NUMBERS>;
 
@@ -64,7 +63,7 @@ const SUBCOMMANDS = [
   command('history', {
     says: 'those that were tried, and what is on trial',
     agent: 'needed',
-    options: JSON_OPTION,
+    options: AS_JSON,
     run: async (call) => (await import('../configuration-history.ts')).showHistory(call),
   }),
   command('show', {

@@ -1,34 +1,11 @@
 /** Commands for attached devices: which there are and how each does, and what is done for one of them. */
 
-import {
-  argument,
-  type Call,
-  command,
-  duration,
-  negation,
-  PASSPHRASE_FILE,
-  taking,
-  toggle,
-  valued,
-} from '../command.ts';
+import { AS_JSON, argument, type Call, command, PASSPHRASE_FILE, taking, toggle, valued } from '../command.ts';
 import { SENTENCES } from '../sentences.ts';
+import { CLAIM_OPTIONS, TOKEN_OPTIONS } from './identity.ts';
 
 const DEVICE = {
   name: argument('its name, its slot in the configuration, or a beginning of one of them', { byDefault: '' }),
-};
-const JSON_OPTIONS = { json: toggle('print it as JSON') };
-const CLAIM_OPTIONS = {
-  secretKeyFile: valued('<file>', 'the secret, from a file'),
-  ask: toggle('ask for the secret'),
-  duration: valued('<duration>', 'how long the claim stands (default: what the platform is set to)', {
-    parse: duration('write a duration such as 10m or 2h', 1_000),
-  }),
-  qr: negation('without the QR code'),
-  ...JSON_OPTIONS,
-};
-const ROTATE_OPTIONS = {
-  tokenFile: valued('<file>', 'the next token, from a file'),
-  make: toggle('make an unguessable one and print it'),
 };
 const REMOVE_OPTIONS = { yes: toggle('without asking') };
 const MOVE_ARGUMENTS = { name: argument('of the device that goes, as for show', { byDefault: '' }) };
@@ -42,10 +19,10 @@ const MOVE_OPTIONS = {
 };
 const RENAME_ARGUMENTS = { ...DEVICE, newName: argument('its new name on the platform', { byDefault: '' }) };
 
-export type ListCall = Call<typeof JSON_OPTIONS>;
-export type ShowCall = Call<typeof JSON_OPTIONS, typeof DEVICE>;
+export type ListCall = Call<typeof AS_JSON>;
+export type ShowCall = Call<typeof AS_JSON, typeof DEVICE>;
 export type ClaimCall = Call<typeof CLAIM_OPTIONS, typeof DEVICE>;
-export type RotateCall = Call<typeof ROTATE_OPTIONS, typeof DEVICE>;
+export type RotateCall = Call<typeof TOKEN_OPTIONS, typeof DEVICE>;
 export type RemoveCall = Call<typeof REMOVE_OPTIONS, typeof DEVICE>;
 export type MoveCall = Call<typeof MOVE_OPTIONS, typeof MOVE_ARGUMENTS>;
 export type RenameCall = Call<Record<never, never>, typeof RENAME_ARGUMENTS>;
@@ -53,14 +30,14 @@ export type RenameCall = Call<Record<never, never>, typeof RENAME_ARGUMENTS>;
 const SUBCOMMANDS = [
   command('list', {
     says: 'list them with how each does, those that need a person first',
-    options: JSON_OPTIONS,
+    options: AS_JSON,
     exitCodes: '0 none is blocked, 1 one is',
     run: async (call) => (await import('../devices.ts')).listDevices(call),
   }),
   command('show', {
     says: 'show one',
     arguments: DEVICE,
-    options: JSON_OPTIONS,
+    options: AS_JSON,
     run: async (call) => (await import('../devices.ts')).showDevice(call),
   }),
   command('claim', {
@@ -72,7 +49,7 @@ const SUBCOMMANDS = [
   command('rotate', {
     says: 'announce the next access token of one; a blocked one is tried with it at once',
     arguments: DEVICE,
-    options: ROTATE_OPTIONS,
+    options: TOKEN_OPTIONS,
     run: async (call) => (await import('../devices.ts')).rotateDevice(call),
   }),
   command('remove', {

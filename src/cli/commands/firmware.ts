@@ -1,13 +1,12 @@
 /** `turnstone firmware …`: what runs, what is offered, how an update goes on; and the self-test by which the root helper tries a release. */
 
-import { argument, type Call, command, negation, toggle, valued } from '../command.ts';
+import { AS_JSON, argument, type Call, command, negation, valued } from '../command.ts';
 import { SENTENCES } from '../sentences.ts';
 
-const OPTIONS = { json: toggle('print JSON') };
-const WAITING_OPTIONS = { ...OPTIONS, wait: negation('do not wait for the end of the update') };
+const WAITING_OPTIONS = { ...AS_JSON, wait: negation('do not wait for the end of the update') };
 const FILE = { file: argument('turnstone-<version>-linux-<arch>.tar.zst') };
 const ROLLBACK_OPTIONS = {
-  ...OPTIONS,
+  ...AS_JSON,
   to: valued('<version>', 'which one (default: the one that ran before)'),
   wait: WAITING_OPTIONS.wait,
 };
@@ -22,12 +21,12 @@ export type SelfTestCall = Call<typeof SELF_TEST_OPTIONS>;
 const SUBCOMMANDS = [
   command('status', {
     says: 'what runs, what is offered, and where an update stands',
-    options: OPTIONS,
+    options: AS_JSON,
     run: async (call) => (await import('../firmware.ts')).showFirmware(call),
   }),
   command('history', {
     says: 'the updates so far, the latest first',
-    options: OPTIONS,
+    options: AS_JSON,
     run: async (call) => (await import('../firmware.ts')).showHistory(call),
   }),
   command('check', {

@@ -1,10 +1,19 @@
 /** Commands for the identity: showing it, moving it to another board, replacing its secrets without a gap, and letting a user of the platform take it. */
 
-import { argument, type Call, command, duration, negation, PASSPHRASE_FILE, toggle, valued } from '../command.ts';
+import {
+  AS_JSON,
+  argument,
+  type Call,
+  command,
+  duration,
+  negation,
+  PASSPHRASE_FILE,
+  toggle,
+  valued,
+} from '../command.ts';
 import { SENTENCES } from '../sentences.ts';
 
 const FILE = { file: argument('') };
-const SHOW_OPTIONS = { json: toggle('print it as JSON') };
 const EXPORT_OPTIONS = { passphraseFile: PASSPHRASE_FILE };
 const IMPORT_OPTIONS = {
   passphraseFile: PASSPHRASE_FILE,
@@ -14,7 +23,7 @@ const FORGET_OPTIONS = {
   yes: toggle('without asking'),
   devices: toggle('also those of all attached devices: for another platform or tenant'),
 };
-const TOKEN_OPTIONS = {
+export const TOKEN_OPTIONS = {
   tokenFile: valued('<file>', 'the next token, from a file'),
   make: toggle('make an unguessable one and print it'),
 };
@@ -31,7 +40,7 @@ export type SecretCall = Call<typeof SECRET_OPTIONS>;
 const SUBCOMMANDS = [
   command('show', {
     says: 'what this board and its credentials are; no secret',
-    options: SHOW_OPTIONS,
+    options: AS_JSON,
     run: async (call) => (await import('../identity.ts')).showIdentity(call),
   }),
   command('export', {
@@ -83,14 +92,14 @@ export const IDENTITY = command('identity', {
   notes: 'Passphrases and tokens are asked for, or come from files; never from the command line.',
 });
 
-const CLAIM_OPTIONS = {
+export const CLAIM_OPTIONS = {
   secretKeyFile: valued('<file>', 'the secret, from a file'),
   ask: toggle('ask for the secret'),
   duration: valued('<duration>', 'how long the claim stands (default: what the platform is set to)', {
     parse: duration('write a duration such as 10m or 2h', 1_000),
   }),
   qr: negation('without the QR code'),
-  json: toggle('print the claim as JSON'),
+  ...AS_JSON,
 };
 export type ClaimCall = Call<typeof CLAIM_OPTIONS>;
 

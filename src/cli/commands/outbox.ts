@@ -1,10 +1,9 @@
 /** `turnstone outbox`: what waits for the platform, how long it can go on waiting, and what the platform did not take. */
 
-import { type Call, choice, command, duration, list, toggle, valued, wholeNumber } from '../command.ts';
+import { AS_JSON, type Call, choice, command, duration, list, toggle, valued, wholeNumber } from '../command.ts';
 import { instant, lengthWords } from '../range-words.ts';
 import { SENTENCES } from '../sentences.ts';
 
-const JSON_OPTIONS = { json: toggle('print as JSON') };
 const ENTRY_OPTIONS = {
   key: list('<key>', 'only this key (repeatable)'),
   from: valued('<time>', 'beginning of the range: ISO time, date or milliseconds', { parse: instant }),
@@ -18,12 +17,12 @@ const LIST_OPTIONS = {
     parse: wholeNumber('a whole number from 1 to 999999', 1, 999_999),
     byDefault: 50,
   }),
-  ...JSON_OPTIONS,
+  ...AS_JSON,
 };
 const EXPORT_OPTIONS = { ...ENTRY_OPTIONS, format: choice('<format>', 'of the lines', ['jsonl', 'csv'], 'jsonl') };
 const VERIFY_OPTIONS = {
   config: valued('<file>', 'configuration of the agent, to find its state folder'),
-  ...JSON_OPTIONS,
+  ...AS_JSON,
 };
 const DRAIN_OPTIONS = {
   within: valued('<duration>', 'how long to wait', {
@@ -40,7 +39,7 @@ const REJECTED_OPTIONS = {
     wholeNumber('a number, as turnstone outbox rejected shows it', 0),
   ),
   device: valued('<name>', 'only entries of this device; gateway for the gateway itself'),
-  ...JSON_OPTIONS,
+  ...AS_JSON,
 };
 export type EntriesCall = Call<typeof ENTRY_OPTIONS>;
 export type ListCall = Call<typeof LIST_OPTIONS>;
@@ -52,7 +51,7 @@ export type RejectedCall = Call<typeof REJECTED_OPTIONS>;
 const SUBCOMMANDS = [
   command('status', {
     says: 'how much is held, since when, and how many hours still fit',
-    options: JSON_OPTIONS,
+    options: AS_JSON,
     examples: ['outbox status', 'outbox status --json'],
     run: async (call) => (await import('../outbox.ts')).showOutbox(call),
   }),

@@ -1,26 +1,25 @@
 /** `turnstone settings`: a technician's own answers, kept as defaults of commands. */
 
-import { argument, type Call, command, toggle } from '../command.ts';
+import { AS_JSON, argument, type Call, command } from '../command.ts';
 import { SENTENCES } from '../sentences.ts';
 
-const OPTIONS = { json: toggle('print as JSON') };
 const KEY = { key: argument('one that turnstone settings list shows') };
 const KEY_AND_VALUE = { ...KEY, value: argument('what it is from now on; never a secret') };
-export type ListSettingsCall = Call<typeof OPTIONS>;
-export type SetCall = Call<typeof OPTIONS, typeof KEY_AND_VALUE>;
-export type ChangeCall = Call<typeof OPTIONS, typeof KEY>;
+export type ListSettingsCall = Call<typeof AS_JSON>;
+export type SetCall = Call<typeof AS_JSON, typeof KEY_AND_VALUE>;
+export type ChangeCall = Call<typeof AS_JSON, typeof KEY>;
 
 const SUBCOMMANDS = [
   command('list', {
     says: 'every setting, its value, and the file they are kept in',
-    options: OPTIONS,
+    options: AS_JSON,
     examples: ['settings list', 'settings list --json'],
     run: async (call) => (await import('../settings.ts')).listSettings(call),
   }),
   command('set', {
     says: 'keep a value',
     arguments: KEY_AND_VALUE,
-    options: OPTIONS,
+    options: AS_JSON,
     examples: [
       'settings set platform.url https://iot.example.org',
       "settings set provisioning.deviceName 'gateway-{serial|mac}'",
@@ -31,7 +30,7 @@ const SUBCOMMANDS = [
   command('unset', {
     says: 'forget a value',
     arguments: KEY,
-    options: OPTIONS,
+    options: AS_JSON,
     examples: ['settings unset platform.url'],
     exitCodes: '0 it is not set, 1 it could not be written, 2 there is no such key',
     run: async (call) => (await import('../settings.ts')).unsetSetting(call),
