@@ -10,7 +10,7 @@ import { readYaml } from '../config/yaml/yaml-source.ts';
 import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
 import { parseCredentials } from '../devices/credentials-record.ts';
 import { KNOWN_DEVICES } from '../devices/forget-devices.ts';
-import { refusal } from '../errors/agent-error.ts';
+import { refusal, systemCode } from '../errors/agent-error.ts';
 import type { Environment } from '../host/environment.ts';
 import { type Files, isMissing } from '../host/files.ts';
 import { readWhole } from '../host/whole-file.ts';
@@ -181,8 +181,7 @@ async function namesIn(files: Files, folder: string): Promise<readonly string[]>
   try {
     return [...(await files.list(folder))].sort();
   } catch (error) {
-    const isNone = isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ENOTDIR');
-    if (isNone) return [];
+    if (isMissing(error) || systemCode(error) === 'ENOTDIR') return [];
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
 import { type CredentialsState, formatCredentials, parseCredentials } from '../devices/credentials-record.ts';
 import { FORMER_QUEUE } from '../devices/former-queue.ts';
 import { isDevice, isOtherDevice, reboundCredentials } from '../devices/rebound-credentials.ts';
-import { messageOf, systemCode } from '../errors/agent-error.ts';
+import { hasCode, messageOf, systemCode } from '../errors/agent-error.ts';
 import type { Environment } from '../host/environment.ts';
 import { type Files, systemFiles } from '../host/files.ts';
 import { isOtherBoard, readIdentity } from '../host/identity.ts';
@@ -188,7 +188,7 @@ function withRemedy(error: unknown): never {
       exitCode: EXIT.noPermission,
       nextStep: 'sudo turnstone restore',
     });
-  if (error instanceof Error && 'code' in error && error.code === 'host/already-running')
+  if (hasCode(error, 'host/already-running'))
     throw new CommandError(messageOf(error), { cause: error, nextStep: STOP_FIRST });
   throw error;
 }
