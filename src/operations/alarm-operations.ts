@@ -1,8 +1,8 @@
 /** Operation on the alarms that are on. */
 import type { Acknowledger, AlarmChoice, SeenAlarm } from '../telemetry/acknowledgement.ts';
 import type { JsonValue } from '../values/json.ts';
-import type { Asker } from './may-ask.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { TOLD_BY } from './may-ask.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SENSOR_NAME, textOf } from './operation.ts';
 
 export interface AlarmsToSee {
   /** Returns the alarms of the choice, each acknowledged. @throws AgentError `alarms/not-on` (drop) when none of them is on. */
@@ -14,28 +14,21 @@ const MAX_KEY = 255;
 /** An alarm without a name is called by its condition in words. */
 const MAX_NAME = 1_000;
 
-const BY: Readonly<Record<Asker, Acknowledger>> = {
-  platform: 'platform',
-  page: 'page',
-  site: 'local',
-  viewer: 'local',
-};
-
 export const ALARM_OPERATIONS: OperationsOn<AlarmsToSee> = {
   acknowledgeAlarm: (alarms) => ({
     ...QUESTION,
     description: 'Marks alarms that are on as seen: one by its name, or all of a key. It moves nothing.',
     effect: 'set',
     askers: ['platform', 'site', 'page'],
-    params: {
-      ...objectOf({
-        sensor: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' },
+    params: objectOf(
+      {
+        sensor: SENSOR_NAME,
         key: { type: 'string', maxLength: MAX_KEY, description: 'the key, as the platform calls it' },
         name: { type: 'string', maxLength: MAX_NAME, description: 'the alarm; without it all alarms of the key' },
-      }),
-      required: ['sensor', 'key'],
-    },
-    run: (params, { asker }) => alarms.acknowledgeAlarm(choiceOf(params), BY[asker]),
+      },
+      ['sensor', 'key'],
+    ),
+    run: (params, { asker }) => alarms.acknowledgeAlarm(choiceOf(params), TOLD_BY[asker]),
   }),
 };
 

@@ -38,11 +38,6 @@ export interface NamedDevice {
   readonly name: string;
 }
 
-export interface LeftDevice extends NamedDevice {
-  readonly heldEntries: number;
-  readonly slots: readonly string[];
-}
-
 export interface Answers {
   readonly listMethods: JsonValue;
   readonly getStatus: AgentStatus;
@@ -98,7 +93,7 @@ export interface Answers {
   readonly renameDevice: NamedDevice;
   readonly removeDevice: NamedDevice & { readonly heldEntries: number; readonly isConfigured: boolean };
   readonly packDevice: NamedDevice & { readonly text: string };
-  readonly leaveDevice: LeftDevice;
+  readonly leaveDevice: NamedDevice & Pick<DeviceStatus, 'heldEntries' | 'slots'>;
   readonly takeDevice: ArrivedDevice;
 }
 

@@ -1,14 +1,15 @@
 /** Operations on the configuration itself: another file or a patch on trial, and what became of earlier ones. */
-import type { CandidateFault, WantedConfiguration } from '../remote-config/candidate.ts';
+import type { WantedConfiguration } from '../remote-config/candidate.ts';
 import type { Taken } from '../remote-config/remote-config.ts';
 import type { SensorSettings } from '../remote-config/sensor-settings.ts';
-import type { ConfigurationsTold, ToldConfigurations } from '../remote-config/told-configurations.ts';
+import type { ConfigurationsTold } from '../remote-config/told-configurations.ts';
 import { badRequest } from '../values/bad-request.ts';
 import type { JsonValue } from '../values/json.ts';
 import type { Asker } from './may-ask.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SENSOR_NAME, textOf } from './operation.ts';
 
-export interface Configurations extends ToldConfigurations {
+export interface Configurations {
+  readonly tell: () => Promise<ConfigurationsTold>;
   readonly take: (
     wanted: WantedConfiguration,
     origin: 'patch' | 'page' | 'local',
@@ -18,21 +19,9 @@ export interface Configurations extends ToldConfigurations {
   readonly settingsOf: (sensor: string) => SensorSettings;
 }
 
-export interface ConfigurationAnswer {
-  readonly state: Taken['state'];
-  /** SHA-256 of the new file; absent where a patch makes none. */
-  readonly hash?: string | undefined;
-  /** SHA-256 of the file in place. */
-  readonly base: string;
-  /** A line for each member that differs. */
-  readonly difference: readonly string[];
+export interface ConfigurationAnswer extends Omit<Taken, 'locked'> {
   /** Changes that may not come from afar, in words. */
   readonly locked: readonly string[];
-  /** Entries of `remoteConfiguration.allow` in the file in place that would unlock some. */
-  readonly needsAllowed?: Taken['needsAllowed'];
-  readonly faults: readonly CandidateFault[];
-  readonly reason?: string | undefined;
-  readonly needs?: 'reload' | 'restart' | undefined;
 }
 
 /** Longest file that fits into a request of the control socket, with what stands around it. */
@@ -51,16 +40,15 @@ export const CONFIGURATION_OPERATIONS: OperationsOn<Configurations> = {
       'Takes another configuration on trial, a whole file or a patch of the one in place; with check it is only looked at.',
     effect: 'set',
     askers: ['platform', 'site', 'page'],
-    params: {
-      type: 'object',
-      properties: {
+    params: objectOf(
+      {
         file: { type: 'string', maxLength: MAX_FILE_LENGTH, description: 'the whole file, as text' },
         patch: { type: 'object', description: 'base, set, remove and add, as the shared attribute configurationPatch' },
         base: { type: 'string', maxLength: 64, description: 'SHA-256 of the file that the new one replaces' },
         check: { type: 'boolean', description: 'look only' },
       },
-      additionalProperties: false,
-    },
+      [],
+    ),
     run: async (params, { asker }) => {
       const wanted = wantedOf(params);
       const { locked, ...taken } = await configurations.take(wanted, ORIGINS[asker], {
@@ -79,9 +67,7 @@ export const CONFIGURATION_OPERATIONS: OperationsOn<Configurations> = {
     ...QUESTION,
     description:
       'Label, period and alarms of a sensor, from the configuration in force, with the paths by which a patch changes them.',
-    params: objectOf({
-      name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' },
-    }),
+    params: objectOf({ name: SENSOR_NAME }),
     askers: ['site', 'page'],
     run: (params): SensorSettings => configurations.settingsOf(textOf(params, 'name')),
   }),

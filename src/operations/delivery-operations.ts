@@ -1,7 +1,7 @@
 /** Operations of the audit: they tell what was delivered, and put entries that are still kept back for delivery. */
 import type { SentCell } from '../telemetry/entry-digest.ts';
 import type { ValueShape } from '../values/value-shape.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SITE_CHANGE, textOf } from './operation.ts';
 
 /** UTC epoch ms, `[fromMs, toMs)`. */
 export interface TimeRange {
@@ -28,10 +28,8 @@ export const DELIVERY_OPERATIONS: OperationsOn<Deliveries> = {
       sent({ fromMs: Number(memberOf(params, 'fromMs')), toMs: Number(memberOf(params, 'toMs')) }, signal),
   }),
   resend: ({ resend }) => ({
-    ...QUESTION,
+    ...SITE_CHANGE,
     description: 'Delivers what is kept of a key and a time again.',
-    effect: 'set',
-    askers: ['site'],
     params: objectOf({ key: { type: 'string' }, fromMs: TIME, toMs: TIME }),
     run: (params, { signal }) =>
       resend(

@@ -8,7 +8,7 @@ import type { JsonValue } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
 import type { NamedDevice } from './answers.ts';
 import { CLAIM_REQUEST, claimRequestOf } from './identity-operations.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SITE_CHANGE, textOf } from './operation.ts';
 
 /** Requests about attached devices, each by its id. */
 export interface DevicesControl {
@@ -35,7 +35,6 @@ export interface DevicesControl {
   rename(id: string, name: string): Promise<void>;
 }
 
-const CHANGE = { ...QUESTION, effect: 'set', askers: ['site'] } as const;
 const DEVICE: ValueShape = { type: 'string', description: 'the device: its name, slot or id, or a beginning of one' };
 const TEXT: ValueShape = { type: 'string' };
 /** As long as the platform's database column for names. */
@@ -56,16 +55,16 @@ export const DEVICE_OPERATIONS: OperationsOn<DevicesControl> = {
     run: (params) => deviceIn(devices, params),
   }),
   claimDevice: (devices) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Lets a user of the platform claim an attached device.',
-    params: { ...objectOf({ device: DEVICE, ...CLAIM_REQUEST }), required: ['device'] },
+    params: objectOf({ device: DEVICE, ...CLAIM_REQUEST }, ['device']),
     run: async (params, { signal }) => {
       const { id, name } = deviceIn(devices, params);
       return { deviceName: name, ...(await devices.claim(id, claimRequestOf(params), signal)) };
     },
   }),
   rotateDeviceToken: (devices) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Announces the access token that an attached device is about to be given.',
     params: objectOf({ device: DEVICE, accessToken: TEXT }),
     run: async (params) => {
@@ -75,7 +74,7 @@ export const DEVICE_OPERATIONS: OperationsOn<DevicesControl> = {
     },
   }),
   renameDevice: (devices) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Calls an attached device as it is called on the platform.',
     params: objectOf({ device: DEVICE, name: TEXT }),
     run: async (params) => {
@@ -90,7 +89,7 @@ export const DEVICE_OPERATIONS: OperationsOn<DevicesControl> = {
     },
   }),
   removeDevice: (devices) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Forgets the credentials of an attached device, and what waits of it.',
     params: objectOf({ device: DEVICE }),
     run: async (params) => {
@@ -100,7 +99,7 @@ export const DEVICE_OPERATIONS: OperationsOn<DevicesControl> = {
     },
   }),
   packDevice: (devices) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Packs the identity of an attached device under a passphrase, for another gateway.',
     params: objectOf({ device: DEVICE, passphrase: TEXT }),
     run: async (params) => {
@@ -109,7 +108,7 @@ export const DEVICE_OPERATIONS: OperationsOn<DevicesControl> = {
     },
   }),
   leaveDevice: (devices) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Lets an attached device go to another gateway; what waits of it is delivered from here.',
     params: objectOf({ device: DEVICE }),
     run: async (params) => {
@@ -119,17 +118,17 @@ export const DEVICE_OPERATIONS: OperationsOn<DevicesControl> = {
     },
   }),
   takeDevice: (devices) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Makes what is in a slot the device that another gateway packed.',
-    params: {
-      ...objectOf({
+    params: objectOf(
+      {
         slot: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'a name under devices:' },
         text: TEXT,
         passphrase: TEXT,
         replace: { type: 'boolean' },
-      }),
-      required: ['slot', 'text', 'passphrase'],
-    },
+      },
+      ['slot', 'text', 'passphrase'],
+    ),
     run: (params) =>
       devices.take({
         slot: textOf(params, 'slot'),

@@ -1,6 +1,6 @@
 /** Operations on updates of the agent itself, as somebody at the device asks for them. */
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SITE_CHANGE, textOf } from './operation.ts';
 
 /** Each that changes something @throws AgentError `firmware/disabled` (drop) where updates are switched off. */
 export interface FirmwareControl {
@@ -14,8 +14,6 @@ export interface FirmwareControl {
   /** Goes back to a release, by default the one before; resolves to its version. @throws AgentError `firmware/no-release` (drop). */
   rollBack(version: string | undefined, signal: AbortSignal): Promise<string>;
 }
-
-const CHANGE = { ...QUESTION, effect: 'set', askers: ['site'] } as const;
 
 export const FIRMWARE_OPERATIONS: OperationsOn<FirmwareControl> = {
   firmwareStatus: (firmware) => ({
@@ -31,7 +29,7 @@ export const FIRMWARE_OPERATIONS: OperationsOn<FirmwareControl> = {
     run: () => ({ folder: inbox }),
   }),
   firmwareCheck: (firmware) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Asks the platform for its offer at once.',
     run: async (_params, { signal }) => {
       await firmware.check(signal);
@@ -39,7 +37,7 @@ export const FIRMWARE_OPERATIONS: OperationsOn<FirmwareControl> = {
     },
   }),
   firmwareInstall: (firmware) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Installs the release in a file.',
     params: objectOf({ path: { type: 'string' } }),
     run: async (params, { signal }) => {
@@ -48,9 +46,9 @@ export const FIRMWARE_OPERATIONS: OperationsOn<FirmwareControl> = {
     },
   }),
   firmwareRollback: (firmware) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Goes back to a release that is kept, by default the one before.',
-    params: { ...objectOf({ version: { type: 'string' } }), required: [] },
+    params: objectOf({ version: { type: 'string' } }, []),
     run: async (params, { signal }) => {
       const version = memberOf(params, 'version');
       return { version: await firmware.rollBack(version === null ? undefined : String(version), signal) };

@@ -3,7 +3,7 @@ import type { ClaimRequest, OpenClaim } from '../devices/claim-device.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
 import type { Answers } from './answers.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SITE_CHANGE, textOf } from './operation.ts';
 
 /** @throws AgentError `host/read-failed` (retry) by each: credentials that cannot be read now do not pass for none. */
 export interface IdentityControl {
@@ -27,7 +27,6 @@ export interface PackedIdentity {
   readonly replace: boolean;
 }
 
-const CHANGE = { ...QUESTION, effect: 'set', askers: ['site'] } as const;
 const FILLED: ValueShape = { type: 'string', minLength: 1 };
 const CHOICE: ValueShape = { type: 'boolean' };
 
@@ -45,24 +44,21 @@ export const IDENTITY_OPERATIONS: OperationsOn<IdentityControl> = {
     run: () => identity.show(),
   }),
   claim: (identity) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Lets a user of the platform claim this device.',
-    params: { ...objectOf(CLAIM_REQUEST), required: [] },
+    params: objectOf(CLAIM_REQUEST, []),
     run: (params, { signal }) => identity.claim(claimRequestOf(params), signal),
   }),
   exportIdentity: (identity) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Packs the identity under a passphrase, for another board.',
     params: objectOf({ passphrase: FILLED }),
     run: async (params) => ({ text: await identity.pack(textOf(params, 'passphrase')) }),
   }),
   importIdentity: (identity) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Makes this board the device that another board packed.',
-    params: {
-      ...objectOf({ text: FILLED, passphrase: FILLED, replace: CHOICE }),
-      required: ['text', 'passphrase'],
-    },
+    params: objectOf({ text: FILLED, passphrase: FILLED, replace: CHOICE }, ['text', 'passphrase']),
     run: (params) =>
       identity.unpack({
         text: textOf(params, 'text'),
@@ -71,7 +67,7 @@ export const IDENTITY_OPERATIONS: OperationsOn<IdentityControl> = {
       }),
   }),
   adoptIdentity: (identity) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Makes this board the home of the credentials on its card.',
     run: async () => {
       await identity.adopt();
@@ -79,9 +75,9 @@ export const IDENTITY_OPERATIONS: OperationsOn<IdentityControl> = {
     },
   }),
   forgetIdentity: (identity) => ({
-    ...CHANGE,
+    ...SITE_CHANGE,
     description: 'Gives this identity up, and with `devices` those of all attached devices.',
-    params: { ...objectOf({ devices: CHOICE }), required: [] },
+    params: objectOf({ devices: CHOICE }, []),
     run: async (params) => ({ devices: await identity.forget({ withDevices: memberOf(params, 'devices') === true }) }),
   }),
 };

@@ -7,7 +7,7 @@ import type { TellTimeline } from '../timeline/timeline.ts';
 import { badRequest } from '../values/bad-request.ts';
 import { isJsonObject, type JsonValue } from '../values/json.ts';
 import { mismatchOf } from '../values/value-shape.ts';
-import { type Asker, expectUnlocked, mayAsk } from './may-ask.ts';
+import { type Asker, expectUnlocked, mayAsk, TOLD_BY } from './may-ask.ts';
 import type { AskedMovement, Emit, Operation } from './operation.ts';
 
 export type LocalAsker = Exclude<Asker, 'platform'>;
@@ -51,15 +51,13 @@ export function openLocalDoor(asker: LocalAsker, deps: LocalDoorDeps): LocalDoor
   };
 }
 
-const BY = { site: 'local', viewer: 'local', page: 'page' } as const satisfies Record<LocalAsker, string>;
-
 async function toldMovement(
   asker: LocalAsker,
   { actuator, did, value: wanted }: AskedMovement,
   move: () => Promise<JsonValue>,
   { tell, namedOutput = plainOutput }: LocalDoorDeps,
 ): Promise<JsonValue> {
-  const by = BY[asker];
+  const by = TOLD_BY[asker];
   const { name: output, class: kind } = namedOutput(actuator);
   const common = { kind: 'command', by, actuator } as const;
   try {

@@ -1,7 +1,7 @@
 /** Operations that are asked for at the device alone: the process itself, its configuration read again, a question to the platform. */
 
 import type { JsonObject, JsonValue } from '../values/json.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SITE_CHANGE, textOf } from './operation.ts';
 
 export interface LocalParts {
   /** Address of the page for a browser on this machine; undefined while there is none. */
@@ -30,18 +30,14 @@ export const LOCAL_OPERATIONS: OperationsOn<LocalParts> = {
     },
   }),
   reload: ({ reload }) => ({
-    ...QUESTION,
+    ...SITE_CHANGE,
     description: 'Takes the configuration file up again.',
-    effect: 'set',
-    askers: ['site'],
     run: reload,
   }),
   clientRpc: ({ clientRpc }) => ({
-    ...QUESTION,
+    ...SITE_CHANGE,
     description: 'Asks the platform by a client-side RPC.',
-    effect: 'set',
-    askers: ['site'],
-    params: { ...objectOf({ method: { type: 'string' }, params: {} }), required: ['method'] },
+    params: objectOf({ method: { type: 'string' }, params: {} }, ['method']),
     run: (params, { signal }) => clientRpc(textOf(params, 'method'), memberOf(params, 'params') ?? {}, signal),
   }),
 };

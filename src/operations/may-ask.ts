@@ -9,6 +9,9 @@ import type { Operation } from './operation.ts';
  */
 export type Asker = 'platform' | 'site' | 'viewer' | 'page';
 
+/** Door of each asker, as the timeline and an acknowledgement name it. */
+export const TOLD_BY = { platform: 'platform', page: 'page', site: 'local', viewer: 'local' } as const;
+
 /** True when the asker may ask for it. Whoever is of the agent's group may all that any user of the machine may. */
 export function mayAsk(asker: Asker, { askers = ['platform'] }: Pick<Operation, 'askers'>): boolean {
   return askers.includes(asker) || (asker === 'site' && askers.includes('viewer'));

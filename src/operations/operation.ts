@@ -77,6 +77,9 @@ export const QUESTION = {
   deadlineMs: 8_000,
 } as const;
 
+/** A change that a person at the device asks for, and nobody else; moves nothing. */
+export const SITE_CHANGE = { ...QUESTION, effect: 'set', askers: ['site'] } as const;
+
 /** Methods on the method table itself. */
 export const TABLE_OPERATIONS: OperationsOn<{ readonly list: () => JsonValue }> = {
   listMethods: ({ list }) => ({
@@ -88,10 +91,19 @@ export const TABLE_OPERATIONS: OperationsOn<{ readonly list: () => JsonValue }> 
   }),
 };
 
-/** The params of a method that takes an object with just these members. */
-export function objectOf(properties: NonNullable<ValueShape['properties']>): ValueShape {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+/** Params that are an object with these members and no others. @param required Names of the members that are needed; by default all. */
+export function objectOf(
+  properties: NonNullable<ValueShape['properties']>,
+  required: readonly string[] = Object.keys(properties),
+): ValueShape {
+  return { type: 'object', properties, required, additionalProperties: false };
 }
+
+export const SENSOR_NAME: ValueShape = {
+  type: 'string',
+  maxLength: 64,
+  description: 'the sensor, as the configuration calls it',
+};
 
 /** A member of params whose shape was checked. */
 export function memberOf(params: JsonValue, name: string): JsonValue {

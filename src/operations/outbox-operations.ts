@@ -2,7 +2,7 @@
 import type { EntryQuery, KeptPlaces, RejectedChoice, ResolvedEntry, UnreadPlace } from '../outbox/outbox.ts';
 import { type JsonValue, jsonOf } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
-import { memberOf, type OperationsOn, objectOf, QUESTION } from './operation.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, SITE_CHANGE } from './operation.ts';
 
 /** Entries told at once: some 60 kB. */
 const ENTRIES_A_MESSAGE = 500;
@@ -19,15 +19,15 @@ export const OUTBOX_OPERATIONS: OperationsOn<Pick<KeptPlaces, 'status' | 'read' 
     ...QUESTION,
     description: 'Entries that are kept, in the order of blocks; at the end the places that could not be read.',
     askers: ['viewer'],
-    params: {
-      ...objectOf({
+    params: objectOf(
+      {
         keys: { type: 'array', items: { type: 'string' } },
         fromMs: TIME,
         toMs: TIME,
         heldOnly: { type: 'boolean', description: 'those that wait for delivery' },
-      }),
-      required: [],
-    },
+      },
+      [],
+    ),
     isStream: true,
     run: async (params, { signal, emit = async () => {} }) => {
       let told: ResolvedEntry[] = [];
@@ -50,14 +50,9 @@ export const OUTBOX_OPERATIONS: OperationsOn<Pick<KeptPlaces, 'status' | 'read' 
     run: () => outbox.rejected(),
   }),
   resendRejected: (outbox) => ({
-    ...QUESTION,
+    ...SITE_CHANGE,
     description: 'Puts rejected entries back for delivery: all where nothing is named.',
-    effect: 'set',
-    askers: ['site'],
-    params: {
-      ...objectOf({ sequences: { type: 'array', items: { type: 'number' } }, device: { type: 'string' } }),
-      required: [],
-    },
+    params: objectOf({ sequences: { type: 'array', items: { type: 'number' } }, device: { type: 'string' } }, []),
     run: (params) => outbox.resendRejected(rejectedChoice(params)),
   }),
 };

@@ -39,7 +39,7 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
     setMethod(actuators, {
       description: 'Sets an actuator to a value and gives the state read back.',
       askers: EVERYBODY,
-      params: { ...objectOf({ name: NAME, value: VALUE, for: FOR }), required: ['name', 'value'] },
+      params: objectOf({ name: NAME, value: VALUE, for: FOR }, ['name', 'value']),
       movement: (params) => ({ actuator: textOf(params, 'name'), did: 'set', value: memberOf(params, 'value') }),
       target: (params) => ({ name: textOf(params, 'name'), value: memberOf(params, 'value'), ...timeIn(params) }),
     }),

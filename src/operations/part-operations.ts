@@ -59,15 +59,15 @@ export const PART_OPERATIONS: OperationsOn<PartSearch> = {
     // To read a chip's register its number is written, and an unknown chip may take that for a setting; ports are opened, and units asked. Only
     // whoever stands beside the board knows what hangs there: the platform may not ask.
     askers: ['site', 'page'],
-    params: {
-      ...objectOf({
+    params: objectOf(
+      {
         modbus: objectOf({
           port: { type: 'string', minLength: 1, maxLength: 200, description: 'the serial port, as /dev/ttyUSB0' },
           baudRate: { type: 'number', minimum: 300, maximum: 4_000_000, description: 'bits per second' },
         }),
-      }),
-      required: [],
-    },
+      },
+      [],
+    ),
     deadlineMs: FIND_PARTS_WITHIN_MS + MARGIN_MS,
     run: (params, { signal }) => {
       const modbus = memberOf(params, 'modbus');

@@ -4,7 +4,7 @@ import { refusal } from '../errors/agent-error.ts';
 import type { Reading } from '../sensors/kind/sensor.ts';
 import type { JsonValue } from '../values/json.ts';
 import type { ShownReading } from './answers.ts';
-import { type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { type Operation, type OperationsOn, objectOf, QUESTION, SENSOR_NAME, textOf } from './operation.ts';
 
 export interface ReadNow {
   /** @throws AgentError when there is no such sensor, or it does not answer. */
@@ -20,9 +20,7 @@ export const SENSOR_OPERATIONS: OperationsOn<ReadNow & SentReadings> = {
   readSensor: ({ readNow, asSent }) => ({
     ...QUESTION,
     description: 'Reads a sensor once, now.',
-    params: objectOf({
-      name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' },
-    }),
+    params: objectOf({ name: SENSOR_NAME }),
     askers: ['platform', 'site'],
     run: async (params, { asker, signal }) => {
       const name = textOf(params, 'name');

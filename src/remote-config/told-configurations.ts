@@ -7,10 +7,6 @@ import { parseKeyValueLines } from '../store/key-value-lines.ts';
 import type { ConfigurationState, PackageName, RemoteConfig, RemoteConfigDeps } from './remote-config.ts';
 import { trialPaths } from './trial-state.ts';
 
-export interface ToldConfigurations {
-  readonly tell: () => Promise<ConfigurationsTold>;
-}
-
 export interface ConfigurationsTold {
   readonly fileHash: string;
   readonly state?: ConfigurationState | undefined;
