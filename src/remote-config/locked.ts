@@ -5,6 +5,7 @@
  *
  * With `outputs` in `allow` an output may go, and its limits, interlocks and protecting rules with it; one that stays keeps them.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { OWN_CLIENT_KEYS } from '../config/checks/keys.ts';
 import { parseDuration } from '../config/fields/quantity.ts';
 import { configSchema, type RemoteAllowance } from '../config/schema/agent-config.ts';
@@ -15,7 +16,6 @@ import { type MemberPath, memberPathText, parseMemberPath } from './member-path.
 import {
   type Difference,
   type Items,
-  isSame,
   itemsByName,
   nameOf,
   ownMember,
@@ -367,9 +367,7 @@ function interlocks(context: Context): LockedChange[] {
   const unread = [...later].flatMap(([name, output]) => {
     if (!is.unread.has(name) && !was.unread.has(name)) return [];
     const old = earlier.get(name);
-    const [before, after] = [old && ownMember(old, 'interlocks'), ownMember(output, 'interlocks')];
-    const schema = undefined;
-    return isSame({ before, after, schemaBefore: schema, schemaAfter: schema })
+    return isDeepStrictEqual(old && ownMember(old, 'interlocks'), ownMember(output, 'interlocks'))
       ? []
       : refused(['actuators', name, 'interlocks'], NOT_UNDERSTOOD);
   });
@@ -631,11 +629,8 @@ function namedIn(tree: Tree, section: 'sensors' | 'actuators' | 'rules'): Items 
 /** Differences of one item of `sensors`. */
 function changedMembers(before: Tree, after: Tree, path: MemberPath): readonly Difference[] {
   return treeDifferences({ sensors: [before] }, { sensors: [after] }).map((one) => ({
+    ...one,
     path: [...path, ...one.path.slice(2)],
-    before: one.before,
-    after: one.after,
-    schemaBefore: one.schemaBefore,
-    schemaAfter: one.schemaAfter,
   }));
 }
 

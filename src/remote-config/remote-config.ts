@@ -88,12 +88,21 @@ export interface RemoteConfigDeps {
   readonly onState: (state: ConfigurationState) => void;
 }
 
+/** A configuration by its file, its origin and its package. */
+type Named = Pick<ConfigurationState, 'hash' | 'origin' | 'package'>;
+
+interface Asked {
+  readonly bytes: Uint8Array;
+  readonly config: AgentConfig;
+  readonly needs: 'reload' | 'restart';
+  /** SHA-256 of the file in place. */
+  readonly base: string;
+  readonly from: ConfigurationPackage | undefined;
+}
+
 /** Own request, as the agent has to know it after a restart. */
-interface Pending {
+interface Pending extends Named {
   readonly id: string;
-  readonly hash: string;
-  readonly origin: ConfigurationOrigin;
-  readonly package?: PackageName | undefined;
   readonly sensors: readonly string[];
   /** Outputs that were in fault before. */
   readonly faulty: readonly string[];
@@ -294,7 +303,7 @@ export class RemoteConfig {
     }
     if (isCheck) return { ...candidate, state: 'checked', needs };
     try {
-      await this.#ask({ bytes, config, needs, hash: candidate.hash ?? '', base: candidate.base, origin, from });
+      await this.#ask(named, { bytes, config, needs, base: candidate.base, from });
     } catch (error) {
       // A full disk takes no request: nothing was asked for, and the next one may be.
       this.#pending = undefined;
@@ -323,24 +332,15 @@ export class RemoteConfig {
     return reason === undefined ? undefined : { reason, hasNoHelper: false };
   }
 
-  async #ask(asked: {
-    readonly bytes: Uint8Array;
-    readonly config: AgentConfig;
-    readonly needs: 'reload' | 'restart';
-    readonly hash: string;
-    readonly base: string;
-    readonly origin: ConfigurationOrigin;
-    readonly from: ConfigurationPackage | undefined;
-  }): Promise<void> {
+  async #ask(named: Named, { bytes, config, needs, base, from }: Asked): Promise<void> {
     const { file, files, paths, clock, newId, readingWithin, settings, leaveRequest, observe } = this.#deps;
     const { trialMs } = settings();
-    const { bytes, config, needs, hash, base, origin, from } = asked;
+    const { hash, origin } = named;
     const id = from?.id ?? newId();
-    const name = from && { title: from.title, version: from.version };
     const faulty = observe(clock.monotonicMs()).faulty.map(({ name }) => name);
     if (from !== undefined) this.#packages = [from, ...this.#packages].slice(0, MAX_PACKAGES);
-    this.#pending = { id, hash, origin, package: name, sensors: readingWithin(trialMs, config), faulty };
-    this.#tell({ state: 'received', hash, origin, package: name });
+    this.#pending = { ...named, id, sensors: readingWithin(trialMs, config), faulty };
+    this.#tell({ ...named, state: 'received' });
     await files.write(join(paths.firmware, CANDIDATE_NAME), bytes, 0o640);
     // A kill behind the request leaves a process that knows what it was for.
     await file.flush();
@@ -427,7 +427,7 @@ export class RemoteConfig {
   }
 
   /** Tells once of each reason. */
-  #tellWaiting(named: Pick<ConfigurationState, 'hash' | 'origin' | 'package'>, reason: string): void {
+  #tellWaiting(named: Named, reason: string): void {
     const { state, hash, reason: told } = this.#state ?? {};
     if (state !== 'waiting' || hash !== named.hash || told !== reason)
       this.#tell({ ...named, state: 'waiting', reason });

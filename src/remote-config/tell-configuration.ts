@@ -16,11 +16,10 @@ const MAX_FAULTS_TOLD = 5;
 /** Returns the client attribute `configurationState`; nothing where no configuration came. */
 export function toldAttribute(state: ConfigurationState | undefined): JsonObject {
   if (state === undefined) return {};
-  const { reason, faults, package: name, ...others } = state;
+  const { reason, faults, ...others } = state;
   return {
     configurationState: jsonOf({
       ...others,
-      ...(name !== undefined && { package: { title: name.title, version: name.version } }),
       ...(reason !== undefined && { reason: reason.slice(0, MAX_REASON) }),
       ...(faults !== undefined && { faults: faults.slice(0, MAX_FAULTS_TOLD) }),
     }),

@@ -167,12 +167,7 @@ export function memberIn(value: unknown, part: string | number): unknown {
 }
 
 /** True where both mean the same to the schema; what it cannot read is the same only as it is written. */
-export function isSame({
-  before,
-  after,
-  schemaBefore,
-  schemaAfter,
-}: Pick<Difference, 'before' | 'after' | 'schemaBefore' | 'schemaAfter'>): boolean {
+function isSame({ before, after, schemaBefore, schemaAfter }: Omit<Difference, 'path'>): boolean {
   if (isDeepStrictEqual(before, after)) return true;
   if (schemaBefore === undefined || schemaBefore !== schemaAfter) return false;
   const [left, right] = [before, after].map((value) => parsed(schemaAfter, value));

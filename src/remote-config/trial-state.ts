@@ -16,15 +16,7 @@ import type { EpochMs } from '../host/clock.ts';
 import { parseKeyValueLines } from '../store/key-value-lines.ts';
 
 /** A configuration that is being tried. */
-export interface ConfigurationTrial {
-  readonly id: string;
-  /** SHA-256 of the file on trial in hex. */
-  readonly hash: string;
-  /** SHA-256 of the file that it goes back to. */
-  readonly before: string;
-  readonly trialS: number;
-  readonly needs: ConfigureRequest['needs'];
-  readonly origin: ConfigurationOrigin;
+export interface ConfigurationTrial extends Omit<ConfigureRequest, 'request'> {
   /** Its place in the history. */
   readonly number: string;
   readonly bootId: string;
