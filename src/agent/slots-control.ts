@@ -53,11 +53,7 @@ export class SlotsControl implements DevicesControl {
       const heldEntries = outbox.heldEntries + (outbox.deadLetters ?? 0) + (places.get(id)?.heldEntries ?? 0);
       const reason = heldEntries === 0 ? undefined : (uploader.reason ?? why);
       const isLate = places.get(id)?.isBehind === true || this.#isBehind(outbox);
-      places.set(id, {
-        heldEntries,
-        isBehind: isLate || undefined,
-        reason,
-      });
+      places.set(id, { heldEntries, isBehind: isLate || undefined, reason });
     }
     const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
     const unidentified = names.unidentified.map(({ name, label }) =>
@@ -94,10 +90,10 @@ export class SlotsControl implements DevicesControl {
   };
 
   readonly remove: DevicesControl['remove'] = async (id) => {
-    const { machine, config } = this.#deps;
+    const { machine } = this.#deps;
     const { devices, held, names } = this.#slots;
     await devices.change(id, async () => {
-      await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
+      await removeTreeDurably(machine.files, join(this.#folder, placeName(id)));
       names.forget(id);
       for (const { device: kept } of held.list())
         if (kept === id || (names.resolve(kept) ?? unidentifiedId(kept, names)) === id) await held.discard(kept);
@@ -109,13 +105,13 @@ export class SlotsControl implements DevicesControl {
     await devices.change(id, () => names.rename(id, name));
   };
 
-  readonly pack: DevicesControl['pack'] = (id, passphrase) => packDevice(this.#moves, id, passphrase);
+  readonly pack: DevicesControl['pack'] = (id, passphrase) => packDevice(this.#moves(), id, passphrase);
 
-  readonly leave: DevicesControl['leave'] = (id) => leaveDevice(this.#moves, id);
+  readonly leave: DevicesControl['leave'] = (id) => leaveDevice(this.#moves(), id);
 
   readonly take: DevicesControl['take'] = async (arrival) => {
     const slots = this.#deps.config().devices;
-    if (this.#deps.slots !== undefined) return takeDevice(this.#moves, arrival, slots);
+    if (this.#deps.slots !== undefined) return takeDevice(this.#moves(), arrival, slots);
     const names = await this.#firstNames();
     // No slot runs that would have to be ended: the device's slot comes with the next start.
     const devices = {
@@ -123,9 +119,7 @@ export class SlotsControl implements DevicesControl {
       end: async () => {},
       change: async (_id: string, change: () => Promise<void> | void) => change(),
     };
-    const { machine, log, board, config } = this.#deps;
-    const moves = { machine, log, board, names, devices, placeName, folder: this.#folder(config()) };
-    return takeDevice(moves, arrival, slots).finally(() => names.close());
+    return takeDevice(this.#moves({ names, devices }), arrival, slots).finally(() => names.close());
   };
 
   /** Entries that are still kept of the device in a slot, delivered or not. */
@@ -143,18 +137,9 @@ export class SlotsControl implements DevicesControl {
     return [...new Set([...present, names?.idOf(slot) ?? `?${slot}`, `?${slot}`])];
   }
 
-  get #moves(): MoveDeviceDeps {
-    const { machine, log, board, config } = this.#deps;
-    const { names, devices } = this.#slots;
-    return {
-      machine,
-      log,
-      board,
-      names,
-      devices,
-      placeName,
-      folder: this.#folder(config()),
-    };
+  #moves({ names, devices }: Pick<MoveDeviceDeps, 'names' | 'devices'> = this.#slots): MoveDeviceDeps {
+    const { machine, log, board } = this.#deps;
+    return { machine, log, board, names, devices, placeName, folder: this.#folder };
   }
 
   /** Opens the names for a device that comes before the configuration has any. */
@@ -163,17 +148,11 @@ export class SlotsControl implements DevicesControl {
     const { clock, files } = machine;
     const path = join(config().stateFolder, 'device-names.json');
     const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path, files, clock, log });
-    return DeviceNames.open({
-      file,
-      clock,
-      log,
-      gatewayName: () => board.hostname,
-      matches: () => false,
-    });
+    return DeviceNames.open({ file, clock, log, gatewayName: () => board.hostname, matches: () => false });
   }
 
-  #folder({ stateFolder }: Pick<AgentConfig, 'stateFolder'>): string {
-    return join(stateFolder, KNOWN_DEVICES);
+  get #folder(): string {
+    return join(this.#deps.config().stateFolder, KNOWN_DEVICES);
   }
 
   get #slots(): DeviceSlots {
@@ -198,7 +177,7 @@ export class SlotsControl implements DevicesControl {
       id,
       slots,
       name: names.shownName(id, device?.name),
-      state: device?.state ?? ('provisioning' as const),
+      state: device?.state ?? 'provisioning',
       sinceMs: device?.sinceMs ?? this.#since,
       reason:
         device?.reason ?? place?.reason ?? (slots.some((slot) => names.waitsForTomorrow(slot)) ? TOO_MANY : undefined),
@@ -220,14 +199,9 @@ export class SlotsControl implements DevicesControl {
 
   #unidentified(slot: string, label: string | undefined, place: Held | undefined): DeviceStatus {
     return {
+      ...this.#bareSlot(slot, place),
       id: `?${slot}`,
-      name: slot,
-      slots: [slot],
-      state: 'unidentified' as const,
-      sinceMs: this.#since,
-      heldEntries: place?.heldEntries ?? 0,
-      acceptedEntries: 0,
-      sensors: this.#sensors([slot]),
+      state: 'unidentified',
       label,
       reason: this.#slots.names.moved.isLeft(slot) ? LEFT : undefined,
     };
@@ -235,18 +209,19 @@ export class SlotsControl implements DevicesControl {
 
   /** A slot that reads the device of another: what it reads waits, until the two are told apart. */
   #doubled(slot: string, sharesWith: string, places: ReadonlyMap<string, Held>): DeviceStatus {
-    const { names } = this.#slots;
-    const id = names.idOf(slot);
+    const id = this.#slots.names.idOf(slot);
+    return { ...this.#bareSlot(slot, places.get(id)), id, state: 'blocked', sharesWith };
+  }
+
+  /** Facts of a slot that is no device yet. */
+  #bareSlot(slot: string, place: Held | undefined): Omit<DeviceStatus, 'id' | 'state'> {
     return {
-      id,
       name: slot,
       slots: [slot],
-      state: 'blocked' as const,
       sinceMs: this.#since,
-      heldEntries: places.get(id)?.heldEntries ?? 0,
+      heldEntries: place?.heldEntries ?? 0,
       acceptedEntries: 0,
       sensors: this.#sensors([slot]),
-      sharesWith,
     };
   }
 
@@ -255,7 +230,7 @@ export class SlotsControl implements DevicesControl {
       id,
       name: this.#slots.names.shownName(id, device?.name),
       slots: [],
-      state: 'removed' as const,
+      state: 'removed',
       sinceMs: device?.sinceMs ?? this.#since,
       goneBy: this.#goneBy(id),
       heldEntries: place.heldEntries,
