@@ -143,7 +143,7 @@ function flowValue(value: JsonValue): string {
 }
 
 /** A text of others in a flow of YAML, in quotes where it needs them. */
-export function yamlText(text: string): string {
+function yamlText(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : quoted(text);
 }
 

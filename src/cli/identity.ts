@@ -104,7 +104,7 @@ export async function rotateProvisioningSecret(call: SecretCall): Promise<void> 
 }
 
 /** One of the requests of identity-requests.ts. */
-export async function askIdentity<Name extends OperationName>(
+async function askIdentity<Name extends OperationName>(
   { agent, edge }: AnyCall,
   name: Name,
   params: JsonObject = {},

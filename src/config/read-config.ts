@@ -216,7 +216,7 @@ function holdsSecret(tree: unknown, hidden: ReadonlyMap<string, unknown>): boole
 const MAX_CHARACTERS = 32_000;
 
 /** Asked before any of them is made. */
-export function tooManyPatterns(tree: unknown): PathFault | undefined {
+function tooManyPatterns(tree: unknown): PathFault | undefined {
   const seen = new Set<string>();
   let characters = 0;
   let fault: PathFault | undefined;
@@ -235,7 +235,7 @@ export function tooManyPatterns(tree: unknown): PathFault | undefined {
 }
 
 /** Returns the faults of all patterns; the engine is loaded only where there is one to check. */
-export async function patternFaults(tree: unknown): Promise<readonly PathFault[]> {
+async function patternFaults(tree: unknown): Promise<readonly PathFault[]> {
   const patterns: { readonly path: PathFault['path']; readonly source: string }[] = [];
   visitFields(configSchema, tree, ({ meta, path, value }) => {
     if (meta.format === 'regex' && typeof value === 'string' && value !== '') patterns.push({ path, source: value });

@@ -25,7 +25,7 @@ export const VIEW = {
     parse: taking('a view is named by its UUID, the last part of its link', (text) => UUID.exec(text)?.[0]),
   }),
 };
-export const ANALYTICS_OPTIONS = {
+const ANALYTICS_OPTIONS = {
   config: valued('<file>', 'configuration with an analytics section'),
   url: valued('<address>', 'the analytics service, in place of analytics.url', { parse: webAddress }),
   authUrl: valued('<address>', 'the platform to log in at, in place of analytics.authUrl', { parse: webAddress }),
@@ -37,7 +37,7 @@ export const ANALYTICS_OPTIONS = {
   ),
 };
 export type AnalyticsFlags = Values<typeof ANALYTICS_OPTIONS>;
-export const RANGE_OPTIONS = {
+const RANGE_OPTIONS = {
   from: valued('<time>', 'beginning of the range', { parse: instant }),
   to: valued('<time>', 'end of the range', { parse: instant }),
   last: valued('<duration>', 'the range up to now', { parse: lengthWords }),
@@ -48,7 +48,7 @@ export const RANGE_OPTIONS = {
   ),
 };
 
-export const REPORT_FORMATS = ['table', 'csv', 'json'] as const;
+const REPORT_FORMATS = ['table', 'csv', 'json'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 const REPORT_OPTIONS = {

@@ -19,7 +19,7 @@ const UNSENDABLE = /[<\p{Cc}\ufffd]|\{\{|\}\}/gu;
 const SPLIT_PAIR = /[\ud800-\udbff]$/;
 
 /** The server's database writes years with four digits. */
-export const MAX_TIME_MS = Date.UTC(10_000, 0, 1) - 1;
+const MAX_TIME_MS = Date.UTC(10_000, 0, 1) - 1;
 
 /** The column that strings go to. */
 const MAX_STRING_LENGTH = 10_000_000;

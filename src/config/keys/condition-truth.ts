@@ -30,7 +30,7 @@ export type Comparison = Pick<ConditionConfig, 'above' | 'below' | 'equal'> & {
 };
 
 /** Words of a comparison, for rules and alarms: `above 5`, `below -2`, `equal to open`; on and off where it is true or false. */
-export function comparisonWords({ above, below, equal }: Comparison): string {
+function comparisonWords({ above, below, equal }: Comparison): string {
   if (equal !== undefined) return `equal to ${typeof equal === 'boolean' ? (equal ? 'on' : 'off') : equal}`;
   return above === undefined ? `below ${below}` : `above ${above}`;
 }

@@ -197,7 +197,7 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
 const MAX_LENGTH = 64;
 
 /** Spellings that may have been meant, the most careful first; whoever asks takes the first that fits. */
-export function meantBy(written: string): readonly string[] {
+function meantBy(written: string): readonly string[] {
   if (written.length > MAX_LENGTH) return [];
   const replaced = (text: string, by: typeof UNITS): string =>
     by.reduce((now, [slip, meant]) => now.replace(slip, meant), text);
@@ -210,7 +210,7 @@ export function meantBy(written: string): readonly string[] {
 }
 
 /** The number that a text was meant to be. */
-export function numberMeantBy(written: string): number | undefined {
+function numberMeantBy(written: string): number | undefined {
   const text = [written, ...meantBy(written)]
     .map((one) => one.replace(/^(-?)0X/, '$10x'))
     .find((one) => one.trim() !== '' && Number.isFinite(Number(one)));

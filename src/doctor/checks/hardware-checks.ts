@@ -25,7 +25,7 @@ const STOP_READING: ReadonlyMap<string, string> = new Map([
 const ENABLE_PWM = 'enable the PWM chip (on a Raspberry Pi: dtoverlay=pwm in config.txt, then reboot)';
 
 /** Devices of a real machine; a simulated board has none. */
-export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
+function neededDevices(config: AgentConfig): readonly NeededDevice[] {
   const { hardware } = config;
   const { board, boardSocket: path } = hardware;
   if (board === 'simulated')

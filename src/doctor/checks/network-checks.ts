@@ -19,12 +19,12 @@ export interface Target {
 }
 
 /** The platform, or the proxy before it. */
-export function firstHop({ platform }: AgentConfig): Target {
+function firstHop({ platform }: AgentConfig): Target {
   return targetOf(new URL(platform.proxy?.reveal() ?? platform.url));
 }
 
 /** Checks that it takes connections. */
-export async function hopAnswers(config: AgentConfig, remedy: string, signal: AbortSignal): Promise<Finding> {
+async function hopAnswers(config: AgentConfig, remedy: string, signal: AbortSignal): Promise<Finding> {
   const target = firstHop(config);
   const refused = await tryPort(target, signal);
   return refused === undefined ? good(shown(target)) : fault(`${shown(target)}: ${refused}`, remedy);
