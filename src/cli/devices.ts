@@ -22,7 +22,7 @@ import type { Printer, Style } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 import { shortAge } from './value-text.ts';
 
-/** A claim or a try with the next token, over a slow link. */
+/** A claim or a try with the next token over a slow link, or a key derivation on a small board. */
 const DEADLINE_MS = 60_000;
 /** More is read in the table. */
 const MAX_REMEDIES = 10;
@@ -142,7 +142,7 @@ async function requireName(name: string, agent: () => Promise<AgentCalls>): Prom
   throw usageError(`name a device: ${shown}${more}`);
 }
 
-async function askFor<Name extends OperationName>(
+export async function askFor<Name extends OperationName>(
   { agent, edge }: { readonly agent: () => Promise<AgentCalls>; readonly edge: Edge },
   method: Name,
   params: JsonObject,

@@ -9,10 +9,8 @@ import { writeDurably } from '../store/durable-file.ts';
 import type { JsonObject } from '../values/json.ts';
 import { passphraseForNew, readArchive } from './archive-file.ts';
 import type { MoveCall } from './commands/devices.ts';
+import { askFor } from './devices.ts';
 import { CommandError, usageError } from './exit-code.ts';
-
-/** A key derivation on a small board. */
-const DEADLINE_MS = 60_000;
 
 export async function moveDevice(call: MoveCall): Promise<void> {
   const { to, from, slot } = call.flags;
@@ -59,12 +57,12 @@ async function takeIn(call: MoveCall, file: string, slot: string): Promise<void>
 }
 
 async function ask<Name extends OperationName>(
-  { agent, edge }: MoveCall,
+  call: MoveCall,
   method: Name,
   params: JsonObject,
 ): Promise<Answers[Name]> {
   try {
-    return await (await agent()).ask(method, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
+    return await askFor(call, method, params);
   } catch (error) {
     if (method !== 'leaveDevice' || !(error instanceof Error)) throw error;
     throw new CommandError(`the file is written, but the agent has not let the device go: ${error.message}`, {
