@@ -10,8 +10,6 @@ import type { RandomBytes } from '../host/random.ts';
 
 export type Admission = { readonly session: string } | { readonly waitMs: number } | 'wrong';
 
-export interface PinAccessDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {}
-
 interface Attempts {
   readonly failures: number;
   readonly lastMs: number;
@@ -37,7 +35,7 @@ export class PinAccess {
   readonly #sessions = new Map<string, number>();
   readonly #attempts = new Map<string, Attempts>();
 
-  constructor(pin: string, { clock, randomBytes }: PinAccessDeps) {
+  constructor(pin: string, { clock, randomBytes }: Pick<HostMachine, 'clock' | 'randomBytes'>) {
     this.#pin = digest(pin);
     this.#clock = clock;
     this.#randomBytes = randomBytes;

@@ -62,14 +62,7 @@ export class PlatformClients {
     openProbe: (token) => {
       const { clock, connect } = this.#deps.machine;
       const { contact } = this;
-      return new HttpDeviceApi({
-        ...this.#equipped,
-        clock,
-        connect,
-        contact,
-        pace: this.#pace,
-        token: () => token,
-      });
+      return new HttpDeviceApi({ ...this.#equipped, clock, connect, contact, pace: this.#pace, token: () => token });
     },
     provision: (request, signal) => {
       const { clock, connect } = this.#deps.machine;

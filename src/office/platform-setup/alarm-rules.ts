@@ -100,15 +100,15 @@ export function alarmKeysIn(config: AgentConfig): readonly string[] {
 function ruleFor(key: string, label?: string): Rule | undefined {
   if (NUMBER_OF_AGENT.test(key)) return undefined;
   if (key.endsWith('_alarm')) {
-    const [normal, removed] = [['NOT_EQUAL', 'ok'] as const, ['NOT_EQUAL', 'removed'] as const];
-    const clear = [['EQUAL', 'ok'] as const, ['EQUAL', 'removed'] as const];
-    return {
-      name: `Alarm: ${label ?? key.slice(0, -'_alarm'.length)}`,
-      key,
-      severity: 'MAJOR',
-      raise: [normal, removed],
-      clear,
-    };
+    const raise: readonly Test[] = [
+      ['NOT_EQUAL', 'ok'],
+      ['NOT_EQUAL', 'removed'],
+    ];
+    const clear: readonly Test[] = [
+      ['EQUAL', 'ok'],
+      ['EQUAL', 'removed'],
+    ];
+    return { name: `Alarm: ${label ?? key.slice(0, -'_alarm'.length)}`, key, severity: 'MAJOR', raise, clear };
   }
   if (!key.endsWith('_state') || NO_SENSOR.has(key)) return undefined;
   const name = `Sensor fails: ${label ?? key.slice(0, -'_state'.length)}`;
