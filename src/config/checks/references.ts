@@ -36,6 +36,7 @@ export const checkReferences: Check = ({
     device: { names: deviceNames, expected: namesInWords(deviceNames, 'a device under devices:') },
     sensor: { names: sensorNames, expected: namesInWords(sensorNames, 'a sensor') },
     actuator: { names: actuatorNames, expected: namesInWords(actuatorNames, 'an actuator') },
+    broker: { names: brokerNames, expected: namesInWords(brokerNames, 'a broker under brokers:') },
   };
   const refer = (name: string, path: ConfigPath, noun: keyof typeof known): void => {
     const { names, expected } = known[noun];
@@ -45,11 +46,7 @@ export const checkReferences: Check = ({
   for (const { config, path } of [...sensors, ...actuators])
     if (config.device !== undefined) refer(config.device, [...path, 'device'], 'device');
   for (const { config, path } of [...sensors, ...actuators])
-    if (config.kind === 'mqtt' && !brokerNames.has(config.broker))
-      findings.push({
-        ...finding([...path, 'broker'], 'unknown broker', namesInWords(brokerNames, 'a broker under brokers:')),
-        ...didYouMeanWhenTold(config.broker, brokerNames),
-      });
+    if (config.kind === 'mqtt') refer(config.broker, [...path, 'broker'], 'broker');
   for (const { config, path } of actuators) {
     for (const [index, { with: other }] of config.interlocks.entries()) {
       const at = [...path, 'interlocks', index];

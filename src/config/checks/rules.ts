@@ -35,19 +35,10 @@ export const checkConditions: Check = ({ rules }) =>
 /** Warns of a sensor that reports by event: it may say nothing for a year, and nobody knows that it is still there. */
 export const checkLostSensors: Check = ({ sensors, rules }) => {
   const owners = ownersOfKeys(sensors.map(({ config }) => config));
+  const isByEvent = (config: SensorConfig): boolean =>
+    sourcesOf(config, sensors, owners).some((one) => definitionOf(one.kind).reportsByEvent?.(one) ?? false);
   const known = new Map(
-    sensors.map(({ config }) => {
-      const { name, periodMs } = config;
-      return [
-        name,
-        {
-          periodMs,
-          isByEvent: sourcesOf(config, sensors, owners).some(
-            (one) => definitionOf(one.kind).reportsByEvent?.(one) ?? false,
-          ),
-        },
-      ];
-    }),
+    sensors.map(({ config }) => [config.name, { periodMs: config.periodMs, isByEvent: isByEvent(config) }]),
   );
   return rules.flatMap(({ config, path }) => {
     const { lostAfterMs } = config;
