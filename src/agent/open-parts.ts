@@ -268,7 +268,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     actuators: hardware.actuators,
     firmware,
     contact: clients.contact,
-    locked: () => hardware.actuators.lockout.locked,
     polls,
     onState: (state) => {
       tellConfiguration(state, { alerts, timeline });

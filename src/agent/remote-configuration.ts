@@ -37,10 +37,9 @@ export interface RemoteConfigurationDeps {
   readonly link: Pick<Link, 'wakes'>;
   readonly telemetry: Pick<TelemetryPath, 'uploader'>;
   readonly sampler: Pick<Sampler, 'states'>;
-  readonly actuators: Pick<Actuators, 'states'>;
+  readonly actuators: Pick<Actuators, 'states' | 'lockout'>;
   readonly firmware: Pick<FirmwareUpdates, 'status' | 'isInstalling'>;
   readonly contact: Pick<PlatformClients['contact'], 'status'>;
-  readonly locked: () => boolean;
   readonly polls: { readonly commands: PollWatch; readonly attributes: PollWatch };
   readonly onState: (state: ConfigurationState) => void;
 }
@@ -129,16 +128,14 @@ export function openRemoteConfigurations(deps: RemoteConfigurationDeps): RemoteC
   };
 }
 
-function busy(
-  { firmware, actuators, locked }: RemoteConfigurationDeps,
-  needs: 'reload' | 'restart',
-): string | undefined {
+function busy({ firmware, actuators }: RemoteConfigurationDeps, needs: 'reload' | 'restart'): string | undefined {
   if (firmware.status().state !== 'idle')
     return 'an update is under way: the configuration is to be sent again after it';
   if (needs === 'restart' && firmware.isInstalling)
     return 'something attached is being updated, and this change needs a restart: it is to be sent again after it';
   if (needs === 'reload') return undefined;
-  if (locked()) return 'someone works on the machine, which is locked out, and this change needs a restart';
+  if (actuators.lockout.locked)
+    return 'someone works on the machine, which is locked out, and this change needs a restart';
   const timed = actuators.states().find(({ pulsing, sentence }) => pulsing || sentence?.values.leftMs !== undefined);
   return timed === undefined
     ? undefined

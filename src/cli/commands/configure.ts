@@ -16,21 +16,14 @@ const CONFIGURE_OPTIONS = {
     assignment('write a path and a value, as sensors.roof.period=30s'),
   ),
   remove: list('<path>', 'take a member or an item out (repeatable): sensors.hall'),
-  check: TRY_OPTIONS.check,
-  wait: TRY_OPTIONS.wait,
-  noWait: TRY_OPTIONS.noWait,
-  json: TRY_OPTIONS.json,
+  ...TRY_OPTIONS,
 };
 const FILE = { file: argument('the whole configuration; without it --set and --remove', { byDefault: '' }) };
-const NUMBER = {
-  number: argument('its number in the history', { parse: wholeNumber('write a number of the history', 1, 999_999) }),
-};
+const historyNumber = wholeNumber('write a number of the history', 1, 999_999);
+const NUMBER = { number: argument('its number in the history', { parse: historyNumber }) };
 const TWO_NUMBERS = {
-  number: NUMBER.number,
-  other: argument('number of the later one; without it the file in place', {
-    parse: wholeNumber('write a number of the history', 1, 999_999),
-    byDefault: 0,
-  }),
+  ...NUMBER,
+  other: argument('number of the later one; without it the file in place', { parse: historyNumber, byDefault: 0 }),
 };
 const READ_OPTIONS = { config: CONFIG, ...AS_JSON };
 
