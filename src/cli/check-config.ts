@@ -16,6 +16,7 @@ import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
 import { isShippedExample } from './shipped-example.ts';
+import { counted } from './value-text.ts';
 
 /** An installation begins with it; started as it is, it would ask somebody else's address for a device. */
 const UNTOUCHED: ConfigFault = {
@@ -53,7 +54,7 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
   // It is made of what named files bring, too.
   const hash = found.config === undefined ? {} : { hash: configHash(found.config), fileHash: found.fileHash };
   const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
-  const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));
+  const counts = Object.entries(items).map(([name, amount]) => counted(amount, name.slice(0, -1)));
   const link = config === undefined ? undefined : wakeWords(config);
   const devices = config === undefined || config.devices.length === 0 ? undefined : pollsOf(config);
   print.result(
@@ -93,7 +94,7 @@ function withoutGateway({ faults, warnings }: ReadConfig) {
 }
 
 function gatewayCount({ length }: readonly ConfigFault[]): readonly string[] {
-  return length === 0 ? [] : [`${count(length, 'thing')} to be checked on the gateway`];
+  return length === 0 ? [] : [`${counted(length, 'thing')} to be checked on the gateway`];
 }
 
 const PAGE_TEXT =
@@ -128,13 +129,9 @@ function verdictText(file: string, { faults, warnings, counts }: Verdict, style:
     ...faults.map((fault) => `${red('fault')}   ${faultLine(file, fault)}\n`),
     ...warnings.map((warning) => `${yellow('warning')} ${faultLine(file, warning)}\n`),
   ];
-  const noted = [...counts, ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')])]
+  const noted = [...counts, ...(warnings.length === 0 ? [] : [counted(warnings.length, 'warning')])]
     .map((one) => `, ${one}`)
     .join('');
-  const verdict = faults.length === 0 ? green('good') : red(count(faults.length, 'fault'));
+  const verdict = faults.length === 0 ? green('good') : red(counted(faults.length, 'fault'));
   return `${lines.join('')}${bold(file)}: ${verdict}${noted}\n`;
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }

@@ -13,6 +13,7 @@ import type { ConfigureCall, TryCall } from './commands/configure.ts';
 import { CommandError, EXIT, interrupted, usageError } from './exit-code.ts';
 import { type Followed, followConfiguration } from './follow-configuration.ts';
 import { withProgress } from './progress.ts';
+import { counted } from './value-text.ts';
 import { type Assigned, assignedValue, exactText, patchPath } from './wanted-configuration.ts';
 
 /** A board with one slow core reads a large file for some seconds. */
@@ -136,12 +137,12 @@ function nextText({ state, difference, needs }: ConfigurationAnswer): string {
 
 function refusalOf({ faults, locked, reason }: ConfigurationAnswer): CommandError {
   if (faults.length > 0)
-    return new CommandError(`refused: ${count(faults.length, 'fault')}; nothing is changed`, {
+    return new CommandError(`refused: ${counted(faults.length, 'fault')}; nothing is changed`, {
       exitCode: EXIT.badConfig,
     });
   if (locked.length > 0)
     return new CommandError(
-      `refused: ${count(locked.length, 'change')} that ${locked.length === 1 ? 'is' : 'are'} locked; nothing is changed`,
+      `refused: ${counted(locked.length, 'change')} that ${locked.length === 1 ? 'is' : 'are'} locked; nothing is changed`,
       {
         nextStep: 'leave it out, or change the file on site (docs/remote-configuration.md)',
       },
@@ -222,8 +223,4 @@ class AgentLine {
 /** Keeps a look at a silent agent from asking systemd why. */
 async function noFiles(): Promise<never> {
   throw new CommandError('', { exitCode: EXIT.notRunning });
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }

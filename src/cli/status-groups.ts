@@ -4,7 +4,7 @@ import { printable } from '../names/printable.ts';
 import type { ActuatorStatus, AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { Printer } from './printer.ts';
 import type { Item } from './status-fit.ts';
-import { outputText, spokenAge } from './value-text.ts';
+import { counted, outputText, spokenAge } from './value-text.ts';
 import { hangingLines } from './wrapped-text.ts';
 
 /** Sensors of more devices are grouped by kind. */
@@ -69,8 +69,4 @@ export function outputGroups(
       indent,
     );
   });
-}
-
-function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

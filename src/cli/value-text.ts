@@ -27,6 +27,11 @@ export function readingText(reading: SensorStatus['readings'][number]): string {
   return printable(`${nameText(reading)}: ${shownText(reading.value, reading)}`);
 }
 
+/** Returns `1 fault`, `2 faults`. */
+export function counted(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
 /** The two largest units: an hour ago nobody counts milliseconds. */
 export function shortAge(ms: number): string {
   const whole = ms < 1_000 ? Math.max(0, Math.round(ms)) : Math.round(ms / 1_000) * 1_000;
