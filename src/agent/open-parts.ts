@@ -86,13 +86,13 @@ export interface OpenPartsDeps {
   readonly alerts: AlertList;
   readonly timeSync: TimeSync;
   readonly timeline: Timeline;
-  /** The machine's, with the platform's dates where these stand in. */
+  /** Clock of the machine; the platform's dates replace its wall time while it is not synchronised. */
   readonly rightClock: Clock;
   readonly status: () => ToldStatus;
   readonly reload: () => Promise<JsonObject>;
   readonly restart: () => void;
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
-  /** Told every entry whose append has resolved: what a test, or the demo, holds against the platform. */
+  /** Told every durable entry: tests and the demo compare them with what the platform has. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
 
@@ -157,7 +157,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     wakes: () => link.wakes('attributes'),
   });
   const linkDeps = { config: current, clock: rightClock, files, log, alerts, timeSync, traffic: () => clients.traffic };
-  // Side by side: each waits for a disk that hangs.
+  // Both at once: each may wait for a disk that hangs.
   const [self, link] = await Promise.all([selfOpening, openLink(linkDeps)]);
   const expectFolder = async (): Promise<void> => {
     await stateFolder.expectTaken();
@@ -288,7 +288,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     log,
     board: self.board,
   });
-  /** For somebody at the device, whose are the outputs of all devices. */
+  /** Parts of the operations at the device, which reach the outputs of all devices. */
   const operated: OperationParts = {
     status: {
       status,

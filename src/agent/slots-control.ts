@@ -33,7 +33,7 @@ type Held = Pick<DeviceStatus, 'heldEntries' | 'reason' | 'isBehind'>;
 
 export class SlotsControl implements DevicesControl {
   readonly #deps: SlotsControlDeps;
-  /** Monotonic ms since when a device without a state of its own is known. */
+  /** Monotonic ms of the start, told of devices without a state of their own. */
   readonly #since: number;
   /** Sensors of each slot. */
   #counted: { readonly of: AgentConfig['sensors']; readonly counts: ReadonlyMap<string, number> } | undefined;

@@ -1,9 +1,9 @@
 /**
- * Changes of a configuration that nobody makes from afar: what guards people and machines only ever becomes tighter, and the way to the platform,
- * programs and outputs change where the file in place allows it. Pure and without I/O: the agent and root's helper both run it. What it does not
- * understand is refused (PATCH.md).
+ * Finds the changes of a configuration that are refused from afar. Limits, interlocks and protecting rules only become tighter. The platform,
+ * programs and outputs change where `remoteConfiguration.allow` of the file in place names them. A change that is not understood is refused
+ * (PATCH.md). Pure and without I/O: the agent and root's helper both run it.
  *
- * With `outputs` in `allow` an output may go, and its limits, interlocks and protecting rules with it; one that stays keeps them.
+ * With `outputs` in `allow` an output may be removed together with its limits, interlocks and protecting rules; an output that stays keeps them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { OWN_CLIENT_KEYS } from '../config/checks/keys.ts';
@@ -33,7 +33,7 @@ export interface LockedChange {
   readonly words: string;
 }
 
-/** More than anybody mends before sending again. */
+/** Locked changes that are told: nobody mends more before the next attempt. */
 const MAX_CHANGES = 100;
 
 const ON_SITE = 'is changed on site alone';
@@ -51,15 +51,15 @@ export function neededAllowances(locked: readonly LockedChange[]): readonly Remo
   return (Object.keys(NEEDS) as RemoteAllowance[]).filter((one) => locked.some(({ words }) => words === NEEDS[one]));
 }
 
-/** Sections that change nothing of what is guarded here. */
+/** Sections without an effect on people, machines or the way to the platform. */
 const FREE_SECTIONS: ReadonlySet<unknown> = new Set(['label', 'log', 'shutdown', 'outbox', 'upload']);
-/** Members of `firmware` that say when and how fast, and not what is installed. */
+/** Members of `firmware` that set the time and the rate of downloads; none of them chooses what is installed. */
 const FREE_OF_FIRMWARE: ReadonlySet<unknown> = new Set(['chunk', 'rateLimit', 'hours', 'downloadDeadline']);
-/** Members of an output that only show it. */
+/** Members of an output that only affect how it is shown. */
 const FREE_OF_OUTPUT: ReadonlySet<unknown> = new Set(['label', 'class', 'telemetry']);
-/** Members of an output that say what it does when nobody is in charge, and who is. */
+/** Members of an output that set its safe states, and whether and how long an operator's value holds. */
 const SAFETY_OF_OUTPUT: ReadonlySet<unknown> = new Set(['safe', 'restore', 'operatorUntil']);
-/** Members that change without `programs` of a sensor that does more than listen and read. */
+/** Members of a sensor that change without `programs` in `allow`, even where it writes, runs a program or connects to a host. */
 const BESIDE_REACH: ReadonlySet<unknown> = new Set([
   'label',
   'class',
@@ -70,7 +70,7 @@ const BESIDE_REACH: ReadonlySet<unknown> = new Set([
   'keys',
 ]);
 const PROGRAM_KINDS: ReadonlySet<unknown> = new Set(['command', 'module', 'process']);
-/** Kinds that only listen or read; those on a port or connection where that is a serial one, or of a host that is asked already. */
+/** Kinds that only listen or read. On a port or connection a kind counts only where that is serial, or leads to a host of the file in place. */
 const READING_KINDS: ReadonlySet<unknown> = new Set([
   'gpio-input',
   'gpio-counter',
@@ -100,21 +100,21 @@ const READING_KINDS: ReadonlySet<unknown> = new Set([
   'host',
   'derived',
 ]);
-/** Options by which a serial line is asked, and the preset that may bring them. */
+/** Options that make a `serial-line` sensor send requests, and the preset that may bring them. */
 const ASKING: readonly string[] = ['request', 'requestHex', 'preset', 'before', 'after'];
-/** Fixed attributes that would stand in place of what the agent tells by itself. */
+/** Client attributes that the agent sends itself: a fixed attribute of the same key would replace them. */
 const TOLD_BY_AGENT: ReadonlySet<unknown> = new Set(OWN_CLIENT_KEYS);
-/** Kinds of outputs that run nothing; any other may, also one that the environment names. */
+/** Kinds of outputs that run no program. Any other kind may run one, and so may a kind that a variable of the environment names. */
 const QUIET_OUTPUTS: ReadonlySet<unknown> = new Set(['gpio-output', 'pwm', 'modbus-write', 'serial-write', 'mqtt']);
 const KNOWN_KINDS: ReadonlySet<unknown> = new Set(SENSOR_KINDS.map(({ kind }) => kind));
 
 const DEVICE_SERVER = /^(?:tcp|rfc2217):\/\//;
-/** Port of a connection that names none. */
+/** Port of a Modbus TCP connection without `port`. */
 const MODBUS_TCP_PORT = 502;
-/** The shortest `maxOn` under which an output still does something. */
+/** Shortest `maxOn`: with less the output could not do its work. */
 const MIN_MAX_ON_MS = 1_000;
 
-/** The way in which a limit becomes tighter, and its reader. */
+/** Direction in which each limit becomes tighter, and the function that reads it. */
 const LIMITS: Readonly<Record<string, readonly ['higher' | 'lower', (value: unknown) => number | undefined]>> = {
   min: ['higher', numberOf],
   max: ['lower', numberOf],
@@ -124,7 +124,7 @@ const LIMITS: Readonly<Record<string, readonly ['higher' | 'lower', (value: unkn
   maxSwitchesPerHour: ['lower', numberOf],
 };
 
-/** Every change that is refused, against the file in place, whose `remoteConfiguration.allow` counts; none is told twice. */
+/** Returns every change that is refused, each path once. The `remoteConfiguration.allow` of the file in place decides. */
 export function lockedChanges(before: Tree, after: Tree): readonly LockedChange[] {
   const context: Context = { before, after, allow: allowedBy(before), guards: guardsIn(before) };
   const differences = treeDifferences(before, after);
@@ -171,12 +171,12 @@ function unless(allowance: RemoteAllowance, { allow }: Context, path: MemberPath
   return allow.has(allowance) ? [] : refused(path, NEEDS[allowance]);
 }
 
-/** By the section in which a difference stands. */
+/** Judges a difference by its section. */
 function judge(one: Difference, context: Context): LockedChange[] {
   const { path } = one;
   const [section, name] = path;
   if (FREE_SECTIONS.has(section)) return [];
-  // A rule's hours are as right as the clock.
+  // A rule with hours needs a right clock.
   if (section === 'time') return context.guards.any ? refused(path, ON_SITE) : [];
   switch (section) {
     case 'platform':
@@ -196,14 +196,14 @@ function judge(one: Difference, context: Context): LockedChange[] {
       return judgeOutput(one, context);
     case 'sensors':
     case 'rules':
-      // A list whose items cannot be told apart by name; what they are is looked at below.
+      // A list whose items have no unique names is refused; named items are judged below, by `reachingSensors` and those after it.
       return name === undefined && one.isOrder !== true ? refused(path, NOT_UNDERSTOOD) : [];
     default:
       return refused(path, ON_SITE);
   }
 }
 
-/** A fixed attribute that the agent does not tell by itself; live settings are only switched off. */
+/** True for a fixed attribute whose key the agent does not send itself, and where live settings are switched off. */
 function isFreeAttribute({ path: [, name, key], after }: Difference): boolean {
   if (name === 'liveSettings') return after === false;
   if (name === 'client') return key !== undefined && !TOLD_BY_AGENT.has(key);
@@ -214,7 +214,7 @@ function judgeDevice({ path, after, isOrder }: Difference, context: Context): Lo
   const [, name, member] = path;
   if (name === undefined) return isOrder === true ? [] : refused(path, NOT_UNDERSTOOD);
   if (member === undefined) {
-    // One that is gone has no identity to lose.
+    // A removed device has no token that could change.
     if (!isMapping(after)) return [];
     return Object.keys(after).flatMap((key) => judgeDeviceMember([...path, key], key, context));
   }
@@ -272,7 +272,7 @@ function isTighterLimit(name: string, before: unknown, after: unknown): boolean 
   return was !== undefined && (way === 'higher' ? is >= was : is <= was);
 }
 
-/** A limit that leaves the output something to do: `min` below `max`, which is above 0 where there is no `min`, and a `maxOn` of 1 s or more. */
+/** True for a limit under which the output still works: `min` (default 0) below `max`, and a `maxOn` of 1 s or more. */
 function isUsableLimit(limit: string | number, limits: Tree): boolean {
   if (limit === 'maxOn') return (durationOf(ownMember(limits, 'maxOn')) ?? 0) >= MIN_MAX_ON_MS;
   if (limit !== 'min' && limit !== 'max') return true;
@@ -290,7 +290,7 @@ function kindOf({ after }: Context, name: string | number): unknown {
   return output === undefined ? undefined : ownMember(output, 'kind');
 }
 
-/** A sensor that writes, runs a program or speaks to a new host is put in with `programs`, and changes in little without. */
+/** Finds sensors that write, run a program or connect to a new host. Without `programs` none is added, and only `BESIDE_REACH` changes. */
 function reachingSensors(context: Context): LockedChange[] {
   const { before, after } = context;
   const [earlier, later] = [namedIn(before, 'sensors'), namedIn(after, 'sensors')];
@@ -316,7 +316,7 @@ function onlyReads(sensor: Tree, known: ReadonlySet<string>): boolean {
   const kind = ownMember(sensor, 'kind');
   if (!READING_KINDS.has(kind)) return false;
   const [port, connection] = [ownMember(sensor, 'port'), ownMember(sensor, 'connection')];
-  // A named line may be one on which outputs are, and from afar nobody sees its port.
+  // A line that `on` names may carry outputs, too, and its port is not in the sensor.
   if ([sensor, connection].some((one) => isMapping(one) && Object.hasOwn(one, 'on'))) return false;
   if (kind === 'serial-line') return isSerialPort(port) && !ASKING.some((option) => Object.hasOwn(sensor, option));
   if (kind === 'modbus' || kind === 'sunspec') {
@@ -333,7 +333,7 @@ function isKnownHost(sensor: Tree, known: ReadonlySet<string>): boolean {
   return hosts.length > 0 && hosts.every((host) => known.has(host));
 }
 
-/** A device of this machine: a path elsewhere, or one that goes up, may be any file. */
+/** True for a path below /dev; a path elsewhere, or one with `..`, may be any file. */
 function isSerialPort(port: unknown): boolean {
   return typeof port === 'string' && /^\/dev\/[^$]+$/.test(port) && !port.split('/').includes('..');
 }
@@ -354,7 +354,10 @@ function hostText(host: string): string {
   return host.toLowerCase().replace(/^\[(.*)\](?=:)/, '$1');
 }
 
-/** Pairs that exclude each other, whichever of the two says so, with the time between them. */
+/**
+ * Finds interlocks that are lost, have a shorter gap, cannot be read, or could keep a protecting rule from its output. An interlock holds for both
+ * outputs, whichever of them names the other.
+ */
 function interlocks(context: Context): LockedChange[] {
   const [earlier, later] = [context.before, context.after].map((tree) => namedIn(tree, 'actuators')) as [Items, Items];
   const [was, is] = [gapsBetween(earlier), gapsBetween(later)];
@@ -382,7 +385,7 @@ function interlocks(context: Context): LockedChange[] {
 
 function gapsBetween(outputs: Items): {
   readonly gaps: ReadonlyMap<string, number>;
-  /** Outputs with something else than interlocks among theirs. */
+  /** Outputs with an interlock that cannot be read. */
   readonly unread: ReadonlySet<string>;
 } {
   const gaps = new Map<string, number>();
@@ -403,7 +406,7 @@ function gapsBetween(outputs: Items): {
   return { gaps, unread };
 }
 
-/** A protecting rule stays as it is, and before those of the same output that came later: the first that speaks wins. */
+/** Finds changes of protecting rules and of their places: the first rule of an output that applies wins. */
 function protectingRules(differences: readonly Difference[], context: Context): LockedChange[] {
   const [earlier, later] = [namedIn(context.before, 'rules'), namedIn(context.after, 'rules')];
   const [were, are] = [context.before, context.after].map((tree) => namedIn(tree, 'actuators')) as [Items, Items];
@@ -429,7 +432,7 @@ function protectingRules(differences: readonly Difference[], context: Context): 
   return [...changed, ...(moved ? refused(['rules'], `the order of the rules that protect ${ON_SITE}`) : []), ...added];
 }
 
-/** Anything but absent and false may be true by the environment. */
+/** True unless `protect` is absent or false: a variable of the environment may make any other value true. */
 function isProtecting(rule: Tree): boolean {
   const protect = ownMember(rule, 'protect');
   return protect !== undefined && protect !== false;
@@ -443,14 +446,14 @@ function outputOf(rule: Tree): string {
 /** Sensors and outputs of the protecting rules of the file in place. */
 interface Guards {
   readonly sensors: ReadonlySet<string>;
-  /** A rule goes by a value that may come from any sensor, or by one that nobody knows. */
+  /** True where a rule reads a value that any sensor may give, or a sensor whose name cannot be read. */
   readonly everySensor: boolean;
   readonly outputs: ReadonlySet<string>;
-  /** Outputs of rules of which something is not read. */
+  /** Outputs of rules with a part that cannot be read. */
   readonly unread: ReadonlySet<string>;
-  /** A rule sets an output that nobody knows. */
+  /** True where a rule sets an output whose name cannot be read. */
   readonly everyOutput: boolean;
-  /** There is one, or nobody knows whether there is. */
+  /** True where there is a protecting rule, or the rules cannot be read. */
   readonly any: boolean;
 }
 
@@ -466,7 +469,7 @@ function guardsIn(before: Tree): Guards {
     output === undefined || names.includes(undefined);
   const names = new Set(read.flatMap((one) => one.names.filter((name) => name !== undefined)));
   const outputs = (some: typeof read): Set<string> => new Set(some.flatMap(({ output }) => output ?? []));
-  // The keys that an expression names are those of any sensor.
+  // An expression may name keys of any sensor.
   const isDerived = [...names].some((name) => {
     const kind = ownMember(sensors.get(name) ?? {}, 'kind');
     return kind === 'derived' || !KNOWN_KINDS.has(kind);
@@ -481,7 +484,7 @@ function guardsIn(before: Tree): Guards {
   };
 }
 
-/** A name without a variable, of an item that is there. */
+/** True for the name of an item that is there, without a variable in it. */
 function isNameOf(name: unknown, items: Items): name is string {
   return typeof name === 'string' && !name.includes('${') && items.has(name);
 }
@@ -500,7 +503,7 @@ function sensorsOf(value: unknown, sensors: Items): (string | undefined)[] {
   });
 }
 
-/** A sensor by which a protecting rule goes changes in its label alone. */
+/** Finds changes of sensors that a protecting rule reads: only the label changes. */
 function guardedSensors(differences: readonly Difference[], { guards }: Context): LockedChange[] {
   return differences.flatMap(({ path }) => {
     const [section, name, member] = path;
@@ -511,7 +514,10 @@ function guardedSensors(differences: readonly Difference[], { guards }: Context)
   });
 }
 
-/** Limits of an output that a protecting rule sets stay: tighter ones could keep the rule from it. Where the rule is not read, all of it stays. */
+/**
+ * Finds changed limits of outputs that a protecting rule sets: a tighter limit could keep the rule from its output. Where the rule cannot be read,
+ * the whole output stays.
+ */
 function guardedOutputs(differences: readonly Difference[], { guards }: Context): LockedChange[] {
   return differences.flatMap(({ path }) => {
     const [section, name, member] = path;
@@ -522,7 +528,7 @@ function guardedOutputs(differences: readonly Difference[], { guards }: Context)
   });
 }
 
-/** A handler never comes to take what is not signed or has no checksum. */
+/** Finds handlers that would begin to take packages without a signature or a checksum. */
 function handlers({ before, after }: Context): LockedChange[] {
   const [earlier, later] = [before, after].map(handlersIn) as [readonly Handler[], readonly Handler[]];
   return later.flatMap((handler, index) => {
@@ -556,7 +562,7 @@ function handlersIn(tree: Tree): readonly Handler[] {
   }));
 }
 
-/** A secret is named from afar, by its file, credential or variable, and never told. */
+/** Finds new secrets: from afar a secret is a reference to a file, a credential or a variable, never a value. */
 function newSecrets({ before, after }: Context): LockedChange[] {
   const known = new Set(secretsIn(before).map(({ path, value }) => `${memberPathText(path)} ${value}`));
   return secretsIn(after).flatMap(({ path, value }) =>
@@ -577,7 +583,7 @@ function secretsIn(tree: Tree): { readonly path: MemberPath; readonly value: unk
   return found;
 }
 
-/** With the names of items in place of their numbers. */
+/** Returns the path with the names of list items in place of their numbers. */
 function namedPath(tree: unknown, path: MemberPath): MemberPath {
   let here = tree;
   return path.map((part) => {
@@ -586,7 +592,7 @@ function namedPath(tree: unknown, path: MemberPath): MemberPath {
   });
 }
 
-/** A variable of the environment may be a secret: outside the place of one it stands only where the same text stands already. */
+/** Finds new variables of the environment outside secret fields: a variable may hold a secret, which another field would show. */
 function newVariables({ before, after }: Context): LockedChange[] {
   const placed = (tree: Tree): (readonly [place: string, path: MemberPath])[] =>
     variablesIn(tree, configSchema, []).map(({ text, path }) => {
@@ -642,7 +648,7 @@ function durationOf(value: unknown): number | undefined {
   return typeof value === 'string' ? parseDuration(value) : undefined;
 }
 
-/** With its default where none is written. */
+/** Returns a duration, ms, with the schema's default where none is written. */
 function effectiveMs(schema: Schema, value: unknown): number | undefined {
   const read = parsed(schema, value)?.value;
   return isMapping(read) && typeof read.amount === 'number' ? read.amount : undefined;

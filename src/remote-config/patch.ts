@@ -29,7 +29,7 @@ import {
 import { NoPlace, YamlText } from './yaml-text.ts';
 
 export interface PatchFault {
-  /** As the patch has it; `base` for the file itself. */
+  /** Path as the patch writes it; `base` for the whole file. */
   readonly path: string;
   readonly problem: string;
   readonly expected: string;
@@ -39,15 +39,15 @@ export type Patched =
   | { readonly bytes: Uint8Array; readonly faults?: never }
   | { readonly faults: readonly PatchFault[] };
 
-/** Each is parsed by itself, on a board's one core. */
+/** Changes of a patch: a board with one core may have to parse the file after each. */
 const MAX_CHANGES = 50;
-/** As deep as a configuration. */
+/** Levels of a patch, as many as a configuration has. */
 const MAX_DEPTH = 16;
 const MAX_FAULTS = 10;
 /** Lists whose items go by their name. */
 const NAMED_LISTS: ReadonlySet<string> = new Set(['devices', 'sensors', 'actuators', 'rules']);
 
-/** Signs between the words of a path, be it one or not. */
+/** Separators that split even a wrong path into words. */
 const NO_WORD = /[\s.[\]"]+/;
 const PATHS = 'paths such as sensors.roof.period';
 const patchSchema = z.strictObject({
@@ -67,7 +67,7 @@ interface Change {
   readonly value?: unknown;
 }
 
-/** Never throws: whatever a patch holds, it is applied whole or told of. */
+/** Applies a patch whole, or returns its faults. Never throws, whatever the patch holds. */
 export function applyPatch(source: Uint8Array, patch: unknown): Patched {
   const made = patched(source, patch);
   if (made.faults === undefined) return made;
@@ -78,7 +78,7 @@ export function applyPatch(source: Uint8Array, patch: unknown): Patched {
   };
 }
 
-/** Words of a patch's paths that nobody knows, and that may be a secret: no fault tells them. */
+/** Returns words of a patch's paths that are no known keys or names: each may be a secret, and is masked in the faults. */
 function unknownWords(source: Uint8Array, patch: unknown): readonly string[] {
   if (!isMapping(patch)) return [];
   const { tree = {} } = configurationTree(source);
@@ -229,7 +229,7 @@ function written({ decoded, tree, made, changes, isEachRead }: Writing): Written
       const reached = isEachRead ? othersReached(text.text, meant) : undefined;
       if (reached !== undefined) {
         faults.push(fault(change.text, reached, 'a value that stands in the file by itself'));
-        // The text is spoilt for those that follow.
+        // The changes that follow cannot be applied to this text.
         break;
       }
       wanted = meant;
@@ -244,7 +244,7 @@ function written({ decoded, tree, made, changes, isEachRead }: Writing): Written
   return { text: text.text, faults, isAsMeant };
 }
 
-/** Tells the changes of a text beside those that were meant; undefined when there are none. */
+/** Describes changes of the text that the patch does not ask for; undefined where there are none. */
 function othersReached(text: string, meant: Tree): string | undefined {
   const { tree, faults } = readYaml(text);
   if (isDeepStrictEqual(tree, meant)) return undefined;

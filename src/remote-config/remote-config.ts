@@ -1,9 +1,9 @@
 /**
- * Configurations from afar, as the agent sees to them: looked at, handed to root on trial, judged, and settled. One at a time; root decides again
- * by itself, and the guard returns the file without the agent.
+ * The agent's part of a configuration from afar: it checks the file, asks root to install it on trial, judges the trial, and asks root to keep or
+ * return it. One configuration at a time. Root checks each request again, and the boot guard returns the file even without the agent.
  *
  *   received ─► refused
- *      └──────► trying ─► kept | returned         a package that is in place already is kept, and one that has to wait is waiting
+ *      └──────► trying ─► kept | returned         waiting: a package that cannot be tried now
  */
 import { join } from 'node:path';
 import type { ReadConfig } from '../config/read-config.ts';
@@ -44,7 +44,7 @@ export interface ConfigurationPackage extends PackageName {
   readonly id: string;
 }
 
-/** Where the configuration of a package stands: on its way under the id of a request, or at its end. */
+/** State of a package's configuration: under way with the id of its request, or ended. */
 export type PackageStanding =
   | { readonly state: 'on'; readonly id: string }
   | { readonly state: 'kept' }
@@ -100,11 +100,11 @@ interface Asked {
   readonly from: ConfigurationPackage | undefined;
 }
 
-/** Own request, as the agent has to know it after a restart. */
+/** Request of this agent, with what its judge needs after a restart. */
 interface Pending extends Named {
   readonly id: string;
   readonly sensors: readonly string[];
-  /** Outputs that were in fault before. */
+  /** Outputs that were in fault before the change. */
   readonly faulty: readonly string[];
 }
 
@@ -112,31 +112,31 @@ export interface Taken extends Omit<Candidate, 'bytes' | 'config'> {
   readonly state: 'received' | 'refused' | 'checked';
   readonly needs?: 'reload' | 'restart';
   readonly reason?: string;
-  /** True for a refusal that ends by itself: the same may be sent again. */
+  /** True for a refusal with a passing reason: the same configuration may be sent again. */
   readonly isForNow?: true;
-  /** True where root has no helper, which ends by a person's hand alone. */
+  /** True where root's helper is missing: only a person mends that. */
   readonly hasNoHelper?: true;
 }
 
 export interface TakeOptions {
-  /** Only to be looked at. */
+  /** Checks the configuration, and changes nothing. */
   readonly check?: boolean;
-  /** Its package; then what is refused for now is told as waiting, and what is in place already is not told as refused. */
+  /** Package that it comes in. A refusal with a passing reason is then told as `waiting`, and a file that is in place already is no refusal. */
   readonly from?: ConfigurationPackage | undefined;
 }
 
-/** The end of a package's request, for the process that comes after a kill. */
+/** Outcome of the last package's request, for the process after a kill. */
 interface PackageEnd extends Pick<ConfigurationState, 'reason'> {
   readonly id: string;
   readonly state: 'kept' | 'refused' | 'returned';
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** The helper is there within seconds; one of an earlier release does not know the request. */
+/** Deadline of root's helper, which answers within seconds; a helper of an earlier release never answers. */
 const ANSWER_WITHIN_MS = 120_000;
-/** As many as root's history has. */
+/** Packages that are remembered: as many as root's history has files. */
 const MAX_PACKAGES = 10;
-/** A settlement that was not seen to is asked for again. */
+/** Time after which a settle request without an outcome is repeated. */
 const SETTLE_AGAIN_MS = 30_000;
 
 export class RemoteConfig {
@@ -145,7 +145,7 @@ export class RemoteConfig {
   #state: ConfigurationState | undefined;
   #lastPatch: string | undefined;
   #lastPackage: PackageEnd | undefined;
-  /** By the id of the request; root's history knows it too. */
+  /** Packages with the ids of their requests, which root's history has, too. */
   #packages: readonly ConfigurationPackage[] = [];
   #waitsFor: readonly Sentence[] = [];
   #askedAtMs: number;
@@ -193,7 +193,10 @@ export class RemoteConfig {
     return readConfigurationTrial(files, trialPaths(paths.guard));
   }
 
-  /** Looks at a configuration, and asks root to try it unless it is only to be checked. One after the other; never rejects for what is wanted. */
+  /**
+   * Checks a configuration and asks root to try it, unless `check` is set. Calls run one after the other. A wrong configuration is an answer, no
+   * rejection.
+   */
   take(wanted: WantedConfiguration, origin: ConfigurationOrigin, options: TakeOptions = {}): Promise<Taken> {
     const taken = this.#takes.then(async () => {
       await this.#loaded;
@@ -206,15 +209,15 @@ export class RemoteConfig {
     return taken;
   }
 
-  /** The package that a request of this id was for; undefined for what came another way. */
+  /** Returns the package of the request with this id; undefined where it came without a package. */
   packageOf(id: string): PackageName | undefined {
     const found = this.#packages.find((one) => one.id === id);
     return found && { title: found.title, version: found.version };
   }
 
   /**
-   * Tells where a file stands that was asked for under this id, by this process or one before, or that is on trial by another way; undefined
-   * where nobody has asked for it.
+   * Returns the state of a file that was asked for under this id, by this process or an earlier one, or that another request has on trial.
+   * Undefined where nobody has asked for it.
    */
   async standing(id: string, hash: string): Promise<PackageStanding | undefined> {
     const { files, paths } = this.#deps;
@@ -287,7 +290,7 @@ export class RemoteConfig {
     const named = { hash: candidate.hash ?? '', origin, package: from && { title: from.title, version: from.version } };
     if (reason !== undefined || bytes === undefined || config === undefined || needs === undefined) {
       const words = reason ?? 'it is no configuration';
-      // The one that is on trial is what is told of until its end.
+      // Until its end the state is that of the configuration on trial.
       const mayTell = !isCheck && this.#pending === undefined;
       if (mayTell && from !== undefined && notNow !== undefined && !notNow.hasNoHelper) this.#tellWaiting(named, words);
       else if (mayTell && (from === undefined || !isInPlace(candidate)))
@@ -342,7 +345,7 @@ export class RemoteConfig {
     this.#pending = { ...named, id, sensors: readingWithin(trialMs, config), faulty };
     this.#tell({ ...named, state: 'received' });
     await files.write(join(paths.firmware, CANDIDATE_NAME), bytes, 0o640);
-    // A kill behind the request leaves a process that knows what it was for.
+    // Durable before the request: the process after a kill knows what it was for.
     await file.flush();
     const trialS = Math.round(trialMs / 1_000);
     await leaveRequest({ request: 'configure', id, hash, before: base, trialS, needs, origin });
@@ -367,7 +370,7 @@ export class RemoteConfig {
     }
     if (pending === undefined) {
       const { state: told, hash = '', origin = 'package', package: name } = this.#state ?? {};
-      // The guard has gone back from a kept file at a later start.
+      // The boot guard returned the previous file at a later start, after this one was kept.
       if (told === 'kept' && result?.outcome === 'returned' && result.hash === hash)
         this.#tell({ state: 'returned', hash, origin, package: name, reason: result.reason });
       return true;
@@ -462,7 +465,7 @@ export function isInPlace({ hash, base, faults, locked }: Omit<Candidate, 'bytes
   return hash === base && faults.length === 0 && locked.length === 0;
 }
 
-/** Returns the end for the file of this hash: where somebody's own is kept in its place, it returned. */
+/** Returns the outcome for the file of this hash: `returned` where a file that was changed on site is kept in its place. */
 function endOf({ id, outcome, hash: kept, reason }: ConfigurationResult, hash: string): PackageEnd {
   const state = outcome === 'refused' || (outcome === 'kept' && kept === hash) ? outcome : 'returned';
   return { id, state, reason };

@@ -1,6 +1,6 @@
 /**
  * The text of a YAML file with members set, removed and added in place: every other character stays, with comments, order, quotes and blanks. Places
- * come from the document that the library parses; what was written is read again by `patch.ts`, which believes nothing of this.
+ * come from the document that the library parses. `patch.ts` reads the result again and compares it with what was meant.
  */
 import {
   type Document,
@@ -32,13 +32,13 @@ export class NoPlace extends Error {
   }
 }
 
-/** A value with what holds it. */
+/** A value, with the mapping or list that holds it. */
 interface Place {
   readonly node: unknown;
   readonly parent: Place | undefined;
   /** Key and value, in a mapping. */
   readonly pair?: Pair;
-  /** In its mapping or list. */
+  /** Index in its mapping or list. */
   readonly at: number;
 }
 
@@ -54,7 +54,7 @@ export type KeyOrder = (path: MemberPath) => readonly string[];
 export class YamlText {
   #text: string;
   #document: Document.Parsed;
-  /** Values that are replaced once the text is read again, which takes a board its time. */
+  /** Replacements that are not in the text yet: they are written together, as parsing takes a board long. */
   #replaced: readonly Splice[] = [];
   readonly #eol: string;
 
@@ -133,7 +133,7 @@ export class YamlText {
     this.#splice({ from: line, to: line, text: this.#lines(listLines([item]), indent) });
   }
 
-  /** As far as the way leads. */
+  /** Follows a path as far as it exists. */
   #walk(path: MemberPath): { readonly place: Place; readonly depth: number } {
     let place: Place = { node: this.#document.contents, parent: undefined, at: 0 };
     for (const [depth, part] of path.entries()) {
@@ -241,7 +241,7 @@ export class YamlText {
     return lines.map((line) => `${this.#eol}${' '.repeat(indent)}${line}`).join('');
   }
 
-  /** Where the last character of a value stands, comments behind it apart. */
+  /** Returns the offset behind the last character of a value, without the comments that follow it. */
   #end(node: unknown): number {
     if (isCollection(node) && node.flow !== true) {
       const last = (node as { readonly items: readonly unknown[] }).items.at(-1);
@@ -293,7 +293,7 @@ export class YamlText {
   }
 }
 
-/** Without a look at its faults: whoever writes reads it again. */
+/** Parses a text without its faults: `patch.ts` finds them in the result. */
 function documentOf(text: string): Document.Parsed {
   const [document] = composeBounded(text, new LineCounter());
   if (document === undefined) throw new NoPlace(0, 'is an empty file');
@@ -339,7 +339,7 @@ function flowText(value: unknown, quotes: Quotes = 'PLAIN'): string {
   return text.trim().slice(1, -1).trim();
 }
 
-/** Written as the value in whose place it comes: in its quotes, or in hex. */
+/** Writes a value in the form of the one that it replaces: with its quotes, or in hex. */
 function like(node: unknown, value: unknown): string {
   if (!isScalar(node)) return flowText(value);
   if (node.format === 'HEX' && Number.isInteger(value) && Number(value) >= 0) return `0x${Number(value).toString(16)}`;
@@ -369,7 +369,7 @@ function isBlock(node: unknown): boolean {
     : isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');
 }
 
-/** Nothing is written there. */
+/** True where no value is written. */
 function isEmpty(node: unknown): boolean {
   return node === null || node === undefined || (isScalar(node) && node.value === null && node.source === '');
 }
