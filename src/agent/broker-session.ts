@@ -4,12 +4,12 @@ import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { deviceNameOf } from '../devices/device-name.ts';
 import type { BoardIdentity, IdentitySources } from '../host/identity.ts';
 
-/** Every broker takes letters, digits and - of an id; few take more than 64. */
+/** Characters of a client id: every broker takes letters, digits and -, and few take more than 64 of them. */
 const MAX_NAME_LENGTH = 40;
 /** Name of a gateway with an access token, which only the platform knows. */
 const NAME_WITHOUT_PROVISIONING = '{hostname}-{machineId|mac|serial|hostname}';
 
-/** Returns what reads the board once. */
+/** Returns a function that reads the board's identity once. */
 export function brokerSession(
   { provisioning, runFolder }: Pick<AgentConfig, 'provisioning' | 'runFolder'>,
   readIdentity: (sources: IdentitySources) => Promise<BoardIdentity>,

@@ -18,7 +18,7 @@ export interface DeviceCommandsDeps
     readonly rpc: Pick<RpcServiceDeps, 'place' | 'beat'> | undefined;
     readonly attributes: DeviceAttributesDeps['poll'];
   };
-  /** Time between two questions at least, where the link is too dear to wait for what the platform says. */
+  /** Returns the time between two looks for messages, infinite for none; undefined where polls stand. */
   readonly wakes: (kind: 'commands' | 'attributes') => number | undefined;
 }
 
@@ -50,12 +50,12 @@ export class DeviceCommands {
     return this.#attributes.client;
   }
 
-  /** The configuration in force is another: its settings and its hash are told. */
+  /** Reports the settings and the hash of a changed configuration. */
   configurationChanged(): void {
     this.#attributes.configurationChanged();
   }
 
-  /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. @throws the first failure. */
+  /** Runs the loops until the signal aborts. When one fails, all end, so that no kind of poll stands twice. @throws the first failure. */
   async run(signal: AbortSignal): Promise<void> {
     const rpc = this.#rpc;
     const answers = rpc === undefined ? [] : [(either: AbortSignal) => rpc.run(either)];

@@ -149,7 +149,7 @@ export class HardwareParts {
       this.#values.forget(name);
     }
     this.actuators.configure(config);
-    // Whoever else has the connection gives it back meanwhile.
+    // The other users of the connection release it meanwhile.
     const changed = this.#outputBrokers.configure(config);
     await Promise.all([begun, this.actuators.openAnew(changed)]);
   }
@@ -205,7 +205,7 @@ function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {
   return !sensors.some((other) => other.name === sensor.name && isDeepStrictEqual(other, sensor));
 }
 
-/** Place of the broker that a sensor listens to: at another one are other devices. */
+/** Address of the broker that a sensor listens to: another broker has other devices. */
 function urlOf(sensor: SensorConfig, { brokers = [] }: AgentConfig): string | undefined {
   return 'broker' in sensor ? brokers.find(({ name }) => name === sensor.broker)?.url : undefined;
 }

@@ -1,4 +1,4 @@
-/** Brokers of the outputs. A reload takes up other settings of a broker, and no other outputs: a broker that is gone stays for them until the restart. */
+/** Brokers of the outputs. A reload changes a broker's settings, but not the outputs: a removed broker stays until the restart. */
 import { sameValue } from '../config/changes/config-diff.ts';
 import type { AgentConfig, BrokerConfig } from '../config/schema/agent-config.ts';
 import type { BrokerOf } from '../hardware/mqtt-port.ts';
@@ -8,7 +8,7 @@ type Brokers = Pick<AgentConfig, 'brokers'>;
 
 export class OutputBrokers {
   readonly #session: () => Promise<string>;
-  /** Brokers by the name that outputs know. */
+  /** Brokers by the names that outputs use. */
   #brokers: ReadonlyMap<string, BrokerConfig>;
 
   constructor({ brokers = [] }: Brokers, session: () => Promise<string>) {
@@ -32,7 +32,7 @@ export class OutputBrokers {
   }
 }
 
-/** Two connections of one session end each other: a broker with another name is the same one. */
+/** True for brokers of one session, whatever their names: two connections of one session end each other. */
 function isSameSession(one: BrokerConfig, other: BrokerConfig): boolean {
   return one.url === other.url && one.clientId === other.clientId;
 }

@@ -30,11 +30,11 @@ export interface CommandedDevice extends OwnCommandsDeps {
   readonly slot: string | undefined;
   /** Parts of it besides its outputs and sensors. */
   readonly parts: Omit<Partial<OperationParts>, 'actuators' | 'sensors'>;
-  /** Answers `getStatus`, of a device whose parts have no status of a whole agent. */
+  /** Answers `getStatus` of an attached device. */
   readonly status?: () => JsonObject;
   /** Machine that its programs run on; undefined of a device that has none. */
   readonly runsOn?: Parameters<typeof programMethods>[1];
-  /** Ports on which the devices of its sensors are told commands. */
+  /** Serial ports by which commands reach the devices of its sensors. */
   readonly tellsOn?: LineMachine;
 }
 

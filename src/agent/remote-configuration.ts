@@ -157,7 +157,7 @@ function readingWithin(deps: RemoteConfigurationDeps, ms: number, changed: Agent
   const newest = newestOf(deps);
   return (
     changed.sensors
-      // One that is read about as seldom as a trial lasts need not come within it.
+      // A sensor with a period about as long as the trial may have no reading within it.
       .filter(
         ({ name, enabled, periodMs }) => enabled && isDueWithin(ms, periodMs) && (newest.get(name) ?? -1) > sinceMs,
       )
@@ -168,9 +168,9 @@ function readingWithin(deps: RemoteConfigurationDeps, ms: number, changed: Agent
 function observe(deps: RemoteConfigurationDeps, sinceMs: number) {
   const { telemetry, actuators, link, polls, config, contact } = deps;
   const { upload, rpc, remoteConfiguration } = config();
-  // Stands for an upload where these are seldom: any answer of the platform.
+  // Where uploads are seldom, any answer of the platform stands for one.
   const isSeldom = 2 * upload.intervalMs >= remoteConfiguration.trialMs;
-  // Counts as standing where polls wait for their wakes: none is waited for.
+  // Polls that wait for their wakes count as standing: the trial does not wait for them.
   const stands = (kind: 'commands' | 'attributes'): boolean =>
     link.wakes(kind) !== undefined || polls[kind].hasStoodSince(sinceMs);
   return {

@@ -1,4 +1,4 @@
-/** Attached devices for people: how each is, and what can be done with it. */
+/** Status of attached devices, and the requests of people about them. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { Device } from '../devices/device.ts';
@@ -66,7 +66,7 @@ export class SlotsControl implements DevicesControl {
       heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
     const gone = [...new Set([...places.keys(), ...names.moved.away, ...left])].filter((id) => !ids.has(id));
     const removed = gone.map((id) =>
-      // A slot and a number that is not believed yet.
+      // An id of a slot and a serial number that is not confirmed yet.
       id.startsWith('?') && id.includes('=')
         ? { ...this.#unidentified(id.slice(1), undefined, places.get(id)), slots: [] }
         : this.#removed(
@@ -130,7 +130,7 @@ export class SlotsControl implements DevicesControl {
     for await (const entry of slots.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
   }
 
-  /** Ids of what is in a slot: the device, one whose number is not believed yet, and before it was identified. */
+  /** Returns the ids of a slot's entries: of its device, of a device whose serial number is not confirmed yet, and from before the identification. */
   idsOf(slot: string): readonly string[] {
     const names = this.#deps.slots?.names;
     const present = names?.present.filter((id) => names.slotsOf(id).includes(slot)) ?? [];
@@ -260,7 +260,7 @@ export class SlotsControl implements DevicesControl {
   }
 }
 
-/** Id under which what is kept is told: all of a slot without a device is the slot's. */
+/** Returns the id that kept entries are listed under: those of a slot without a device belong to the slot. */
 function unidentifiedId(kept: string, { unidentified }: DeviceNames): string {
   const slot = unidentified.find(({ name }) => kept.startsWith(`?${name}=`));
   return slot === undefined ? kept : `?${slot.name}`;

@@ -32,7 +32,7 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly device: DeviceAtPlatform;
   /** Actuators that shared attributes move: its own. */
   readonly actuators: OwnActuators;
-  /** How its poll goes with others; undefined where nothing is shared with the device. */
+  /** Turn or beat of its poll among the other polls; undefined where nothing is shared with the device. */
   readonly poll: Pick<AttributeLoopDeps, 'place' | 'beat'> | undefined;
   /** Time between two readings of shared attributes where the link is too dear to wait for updates. */
   readonly wakes?: (() => number | undefined) | undefined;
@@ -42,7 +42,7 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly firmware: OffersTaken | undefined;
   /** Targets beside its outputs and settings. */
   readonly others?: (() => readonly SharedTarget[]) | undefined;
-  /** Returns what it says of itself. Called now and then. */
+  /** Returns the client attributes by which the device describes itself. Called now and then. */
   readonly identity: () => JsonObject;
   readonly log: Log;
   readonly alerts: Alerts;
@@ -55,7 +55,7 @@ interface OffersTaken {
   readonly consider: (shared: JsonObject, saved: ReadonlySet<string>) => void;
 }
 
-/** Wishes of the platform, and those that were acted on. */
+/** Shared attributes of the platform, and the values that were applied. */
 interface Wishes {
   readonly shared: SharedAttributes;
   readonly applied: AppliedValues;
@@ -146,14 +146,14 @@ export class DeviceAttributes {
   }
 
   #wishesChanged(): void {
-    // Not while a value is being applied: what it changes shows itself a moment later.
+    // Deferred: while a value is being applied its effect is not visible yet.
     queueMicrotask(() => {
       this.client.report(this.#told());
       this.#alertRefused();
     });
   }
 
-  /** Returns what came of the wishes; nothing where nothing is shared. */
+  /** Returns effective settings and refusals; nothing where nothing is shared. */
   #told(): JsonObject {
     if (this.#wishes === undefined) return {};
     return { effectiveSettings: this.#deps.live?.overrides, sharedRefused: this.#wishes.shared.refusals };
@@ -196,7 +196,7 @@ async function openWishes(deps: DeviceAttributesDeps, onChange: () => void, sign
   return { shared, applied, unknown };
 }
 
-/** The gateway alone tells of its actuators where it has none. */
+/** Returns the values of its actuators. An attached device without actuators reports nothing, the gateway empty faults. */
 function ownValues({ actuators, config, slot }: DeviceAttributesDeps): JsonObject {
   const configured = config().actuators.filter(({ device }) => device === slot);
   return slot !== undefined && configured.length === 0 ? {} : actuatorValues(actuators, configured);

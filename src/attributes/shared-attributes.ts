@@ -195,7 +195,7 @@ export class SharedAttributes {
     this.#acting.delete(key);
     // A failed try may have moved it half-way: the last applied value is written again when it is desired again.
     const mayHaveMoved = hasFailed && target.writes() !== writes;
-    // A movement that each try makes once more is not tried again.
+    // A movement that every attempt repeats is not retried.
     if (mayHaveMoved && takeBack !== undefined) return this.#drop(key, value, messageOf(outcome.reason));
     if (mayHaveMoved) this.#deps.applied.delete(key);
     else if (hasFailed) takeBack?.();

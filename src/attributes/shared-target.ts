@@ -19,7 +19,7 @@ export interface SharedTarget {
   readonly clear: (wasApplied: boolean) => Promise<void> | void;
   /** True when the last applied value is applied again at the agent's start, before there is any contact. */
   readonly restored: boolean;
-  /** True when the value would move something now that moves once more when it is applied twice. */
+  /** True when the value would move something that moves again each time the value is applied. */
   readonly isMovement?: (value: JsonValue) => boolean;
   /** Counts every writer's writes: a value that had to wait is dropped when someone else has written since. */
   readonly writes: () => number;

@@ -1,4 +1,4 @@
-/** The one way of a command to what an agent knows and does: by its control socket, or, where none runs, from its files by the same operations. */
+/** Calls of a command to the agent: over its control socket, or, where no agent runs, by the same operations on its files. */
 import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { namedFolders } from '../config/peek-config.ts';
 import { ControlClient } from '../control-socket/control-client.ts';
@@ -19,7 +19,7 @@ export interface AgentFlags {
   readonly config?: string | undefined;
 }
 
-/** An answer or event is what this release's agent sends: connecting refuses one whose calls mean something else. */
+/** Calls to an agent of this release: connecting refuses an agent whose calls differ. */
 export interface AgentCalls {
   /** True when an agent answers: only a running one sends anything, and takes changes up by itself. */
   readonly isRunning: boolean;
@@ -64,7 +64,7 @@ export async function reachAgent(
   }
 }
 
-/** The fault of a command that misses the agent, with what to do. */
+/** Returns the error of a command that finds no agent, with the next step. */
 export function notRunning(folder: string, stopped: StoppedUnit | undefined, cause: unknown): CommandError {
   const reason = stopped === undefined ? '' : `: ${stopped.reason}`;
   const nextStep = stopped?.remedy ?? 'start it (sudo systemctl start turnstone), or name its --run-folder';
@@ -119,7 +119,7 @@ function overFiles({ operations, close }: AgentFiles, interrupted: AbortSignal):
   };
 }
 
-/** Params as an agent would be sent them: what is undefined is missing. */
+/** Returns the params as the socket carries them: undefined members are missing. */
 function asSent(params: JsonObject): JsonObject {
   return parseJson(stringifyJson(params)) as JsonObject;
 }

@@ -1,4 +1,4 @@
-/** Alarms that are on, for people and programs, and what a person at the device says of them. */
+/** Lists the alarms that are on, and acknowledges them for a person at the device. */
 
 import { printable } from '../names/printable.ts';
 import { nameText, shownText } from '../names/shown-text.ts';

@@ -40,7 +40,7 @@ interface Fitted {
   readonly fit: Fitting;
 }
 
-/** Each device once: several sensors may read one, each some of its channels. */
+/** Returns each device once: several sensors may read channels of the same one. */
 function kernelDevices(fitted: readonly Fitted[]): NonNullable<BoardConfigInput['kernel']> {
   const devices = new Map<string, KernelInput>();
   for (const {

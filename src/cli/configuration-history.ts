@@ -120,7 +120,7 @@ async function readTried(number: number, configFile: string, command: string): P
   });
 }
 
-/** Root's folder, as the file in place names it; the usual one when that cannot be read. */
+/** Returns root's folder from the file in place; the default where that file cannot be read. */
 async function guardFolder(configFile: string): Promise<string> {
   const bytes = await readUserFile(configFile).catch(() => undefined);
   const { tree } = readYaml(bytes ?? '');
@@ -135,7 +135,7 @@ function treeOf(bytes: Uint8Array, name: string): Tree {
   return tree;
 }
 
-/** Text of a file on a terminal, which it cannot control. */
+/** Returns a file's text for a terminal, without control characters. */
 function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }

@@ -1,4 +1,4 @@
-/** Hands a configuration over to be tried, says what it changes and what of it is refused, and follows it to its end. */
+/** Sends a configuration to the agent for a trial, prints its changes and refusals, and follows the trial to its end. */
 import { formatDuration } from '../config/fields/quantity.ts';
 import { MAX_REQUEST_LENGTH } from '../control-socket/control-protocol.ts';
 import { systemClock } from '../host/clock.ts';
@@ -16,9 +16,9 @@ import { withProgress } from './progress.ts';
 import { counted } from './value-text.ts';
 import { type Assigned, assignedValue, exactText, patchPath } from './wanted-configuration.ts';
 
-/** A board with one slow core reads a large file for some seconds. */
+/** Deadline of a request: a board with one slow core reads a large file for some seconds. */
 const DEADLINE_MS = 60_000;
-/** Room in a request for what stands beside its file: names, signs, the deadline. */
+/** Characters of a request besides its file: names, signs, the deadline. */
 const REQUEST_FRAME = 200;
 
 export async function configure(call: ConfigureCall): Promise<void> {
@@ -189,7 +189,7 @@ async function follow({ agent, edge, flags, print }: TryCall, hash: string): Pro
   }
 }
 
-/** The way to an agent that may restart: the first connection, and after its end another. */
+/** Connection to an agent that may restart: the first one, and after its end another. */
 class AgentLine {
   readonly #first: AgentCalls;
   readonly #reach: () => Promise<AgentCalls>;

@@ -1,4 +1,4 @@
-/** Operations as somebody at the device asks for them: the socket and the page translate, and hold no rule of their own. */
+/** Operations for a person at the device. The socket and the page only translate; every rule is here. */
 import { hasCode } from '../errors/agent-error.ts';
 import { sentence, toldAs } from '../names/sentences.ts';
 import { toldBy } from '../names/told-error.ts';
@@ -17,7 +17,7 @@ export interface LocalDoorDeps {
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
   readonly tell: TellTimeline;
-  /** An output in a sentence; its name and on or off where this is left out. */
+  /** Returns an output's name and class for a sentence; by default the plain name without a class. */
   readonly namedOutput?: (name: string) => NamedOutput;
 }
 

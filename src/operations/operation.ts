@@ -9,7 +9,7 @@ export interface Operation<Answer = JsonValue> {
   readonly name: string;
   readonly description: string;
   readonly params: ValueShape;
-  /** Params as the method takes them, for the gates that judge them: a value in another spelling is the same value. */
+  /** Returns the params in their usual spelling, for the checks before a run: `on` and `true` are the same value. */
   readonly understood?: (params: JsonValue) => JsonValue;
   /** Decides between acting at once and writing the intent first. */
   readonly effect: Effect | ((params: JsonValue) => Effect);
@@ -18,11 +18,11 @@ export interface Operation<Answer = JsonValue> {
   readonly deadlineMs: number;
   /** Those who may ask for it; the platform alone where it is left out. */
   readonly askers?: readonly Asker[];
-  /** Movement that it asks for, for its sentence in the timeline. */
+  /** Returns the movement that is asked for; the timeline tells it. */
   readonly movement?: (params: JsonValue) => AskedMovement;
-  /** The result alone is the whole reply, as dashboards expect a state. */
+  /** True where the reply is the bare result, as dashboards expect a state. */
   readonly bare?: boolean;
-  /** Declared in the configuration, as widgets call it: a fault is a text that is no JSON, so that the caller's own call fails. */
+  /** True for a method of the configuration, which widgets call: a fault is answered as text that is no JSON, so that the widget's call fails. */
   readonly isDeclared?: boolean;
   /** True when a run that has begun by the deadline goes on, is answered as under way, and ends by itself; others end with the signal. */
   readonly goesOn?: boolean;
@@ -53,7 +53,7 @@ export interface OperationCall {
   readonly emit?: Emit;
 }
 
-/** Tells an event. Whoever has much to tell waits for each: it resolves when the caller has room for more. */
+/** Sends an event of a stream; resolves when the caller has room for the next one. */
 export type Emit = (event: JsonValue) => Promise<void>;
 
 export type OperationBody<Answer = JsonValue> = Omit<Operation<Answer>, 'name'>;
@@ -105,12 +105,12 @@ export const SENSOR_NAME: ValueShape = {
   description: 'the sensor, as the configuration calls it',
 };
 
-/** A member of params whose shape was checked. */
+/** Returns a member of params whose shape was checked; null where there is none. */
 export function memberOf(params: JsonValue, name: string): JsonValue {
   return isJsonObject(params) && Object.hasOwn(params, name) ? (params[name] ?? null) : null;
 }
 
-/** Likewise, as text; empty where there is none. */
+/** Returns a member of params as text; empty where there is none. */
 export function textOf(params: JsonValue, name: string): string {
   return String(memberOf(params, name) ?? '');
 }

@@ -24,7 +24,7 @@ export type ActuatorCalls = Pick<
   'set' | 'release' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'find' | 'read' | 'settings' | 'foundAtStart'
 >;
 
-/** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
+/** Deadline of a movement's turn and of its reply. A movement that has begun has the deadline of its actuator. */
 export const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
 
 const EVERYBODY: readonly Asker[] = ['platform', 'site', 'page'];
@@ -50,7 +50,7 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
     askers: EVERYBODY,
     movement: (params) => ({ actuator: textOf(params, 'name'), did: 'released' }),
     effect: 'set',
-    // Taken under lockout, too: what would go on then waits for its end.
+    // Allowed under lockout: an output that would switch on after the release waits for the end of the lockout.
     moves: false,
     ...MOVEMENT,
     run: async (params) => stateAsJson(await actuators.release(textOf(params, 'name'))),
@@ -77,12 +77,12 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
   toggle: (actuators) => toggleMethod(actuators),
 };
 
-/** Writer for whom an output holds the value: somebody on the page stands on site, but for the lockout. */
+/** Returns the writer whose value an output holds. A person on the page counts as on site, except under lockout. */
 function writerOf(asker: Asker): 'rpc' | 'local' {
   return asker === 'platform' ? 'rpc' : 'local';
 }
 
-/** Where the target is taken from differs between methods of one sort. */
+/** Form of a method that moves an output; `target` reads the output and the value from its params. */
 type MethodForm<Target> = Pick<Operation, 'description' | 'params' | 'askers' | 'movement'> & {
   readonly target: (params: JsonValue) => Target;
 };
@@ -169,7 +169,7 @@ function toggleMethod(actuators: ActuatorCalls): OperationBody<OutputAnswer> {
           recovery: 'drop',
         });
       actuators.check(name, !value, writerOf(asker));
-      // It is on, and was to be switched off whatever happens.
+      // True for an output that is on and has to be switched off after any end.
       const isMarked = value && (pulsing || desired === false);
       return { from: value, to: !value, ...(isMarked && { marked: true }) };
     },

@@ -1,4 +1,4 @@
-/** A status that fits into one reply to an RPC: with many devices the rows of the healthy go first, and what needs a person stays. */
+/** Shortens a status to one RPC reply: with many devices the rows of healthy ones are left out, and those that need a person stay. */
 
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { jsonOf, stringifyJson } from '../values/json.ts';

@@ -31,7 +31,7 @@ export const STATUS_OPERATIONS: OperationsOn<AskedForStatus> = {
   }),
 };
 
-/** Operation `getStatus` of a device that is attached: the platform alone asks for it. */
+/** Returns the operation `getStatus` of an attached device, for the platform alone. */
 export function statusOfDevice(answer: () => JsonObject): Operation {
   return {
     ...QUESTION,

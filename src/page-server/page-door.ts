@@ -15,9 +15,9 @@ export interface PageDoorDeps {
 
 /** A patch of one sensor with many keys. */
 const MAX_BYTES = 16_384;
-/** Calls of all pages together: the outputs' own queues are behind it. */
+/** Concurrent calls of all pages; behind them each output has a queue of its own. */
 const MAX_UNDER_WAY = 8;
-/** Pressed longer ago, nobody expects it any more: a network that stood still may bring it after minutes. */
+/** Age of a press that is refused: a stalled network may deliver it minutes later, when nobody expects it. */
 const LATE_AFTER_MS = 5_000;
 
 interface Wish {
@@ -62,7 +62,7 @@ export class PageDoor {
     const { operations, clock, log } = this.#deps;
     if (pressedMs !== undefined && Math.abs(clock.monotonicMs() - pressedMs) > LATE_AFTER_MS)
       throw refusal('status/late-press', 'it came too late from the network; press again');
-    // A patch may hold what nobody is to read in a log; what it became is told by the timeline.
+    // A patch may hold private values, so the log leaves it out; the timeline tells its outcome.
     const isConfigure = operation === 'configure';
     const told = isConfigure ? undefined : params;
     const check = isConfigure ? params.check === true : undefined;

@@ -6,7 +6,7 @@ import type { HostPace } from './host-pace.ts';
 export function contactOfMany(contact: ContactObserver & Pick<Contact, 'isRefused'>): ContactObserver {
   return {
     answered: (verdict, answer, place) => {
-      // A gateway that is refused stays so, whoever else is heard.
+      // A refused gateway stays refused, even while other devices are answered.
       if (verdict.kind !== 'unauthorised' && !contact.isRefused) contact.answered(verdict, answer, place);
     },
     failed: () => {},

@@ -46,7 +46,7 @@ const BELOW_LIMIT = 0.9;
 const ALIKE_SHARE = 0.9;
 /** Shorter ones are polls of a few seconds: too dear to be set by chance. */
 const MIN_USUAL_LIMIT_MS = 10_000;
-/** A balancer that closes so soon closes every poll; below it nothing stands. */
+/** Shortest poll: a balancer that cuts even this one leaves no poll standing. */
 const MIN_LIMIT_MS = 2_000;
 const ALIKE_CUTS = { usual: 2, short: 4 };
 const TRY_AGAIN_AFTER_MS = 86_400_000;
@@ -76,7 +76,7 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
       limit(by === 'silence' ? lengthMs : Math.max(lengthMs, stoodMs * BELOW_LIMIT));
       return by !== 'silence';
     }
-    // A look of a few seconds says nothing.
+    // A poll of a few seconds tells nothing about the balancer's limit.
     if (stoodMs < MIN_LIMIT_MS || askedMs < lengthMs * TOGETHER_SHARE) return false;
     const cutMs = by === 'silence' ? Math.min(stoodMs, FIRST_POLL_MS / BELOW_LIMIT) : stoodMs;
     const [least, most] = [Math.min(cutMs, alike?.ms ?? 0), Math.max(cutMs, alike?.ms ?? 0)];
@@ -119,7 +119,7 @@ export function pollLimits({
 export function cutOf(error: unknown): PollCut | undefined {
   if (!(error instanceof PlatformError)) return 'silence';
   if (error.networkCode !== undefined && SILENT.has(error.networkCode)) return 'silence';
-  // A balancer says so that the server has not answered in time; the server itself answers every poll.
+  // Only a balancer answers that the server was too slow: the server itself answers every poll.
   return error.cut || (error.status !== undefined && meaningOf(error.status) === 'gateway-timed-out')
     ? 'closed'
     : undefined;

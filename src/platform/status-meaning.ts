@@ -8,23 +8,23 @@ export type StatusMeaning =
   | 'elsewhere'
   /** Network Authentication Required (RFC 6585): by definition somebody in between. */
   | 'portal'
-  /** A fault of what was sent. */
+  /** Fault of the request itself. */
   | 'bad-request'
   /** Credentials are not known. */
   | 'not-known'
   | 'not-allowed'
   | 'not-there'
   | 'proxy-login'
-  /** Too slow a body. */
+  /** Timeout of a request's body. */
   | 'too-slow'
   | 'changed-meanwhile'
   | 'too-large'
   | 'too-early'
   | 'limited'
-  /** Another 4xx: not to be had so, now or later. */
+  /** Any other 4xx: the same request will never succeed. */
   | 'refused'
   | 'server-fault'
-  /** The server, or what stands in front of it, takes nothing now. */
+  /** The server, or a proxy in front of it, takes no requests now. */
   | 'unavailable'
   /** A gateway in front of the server got no answer from it, or a broken one. */
   | 'gateway-fault'

@@ -60,7 +60,7 @@ export class JournalFile {
     const read = await this.#log.read();
     if (former === undefined) return read;
     this.#former = { kind: 'former', sum: former.sum };
-    // The release before was in force since: its entries are the newer ones.
+    // The previous release ran since, so its entries are the newer ones.
     const isTaken = read.values.some((record) => record.kind === 'former' && record.sum === former.sum);
     const newer = isTaken ? [] : former.payloads.flatMap((json) => recordOfJson(json) ?? []);
     return { ...read, values: [...read.values, ...newer] };
@@ -71,7 +71,7 @@ export class JournalFile {
     return this.#former === undefined ? [] : [this.#former];
   }
 
-  /** Undefined without one; one that cannot be a journal says nothing. */
+  /** Returns the former journal; undefined where there is none, or the file cannot be a journal. */
   async #readFormer(): Promise<FormerJournal | undefined> {
     if (this.#formerPath === undefined) return undefined;
     try {

@@ -88,7 +88,7 @@ export class JournalWriter {
   async #store(batch: readonly Waiting[]): Promise<void> {
     const { file, inForce } = this.#deps;
     if (this.#rewrite) {
-      // They hold what this batch says already: entries are put in memory before they are written.
+      // The rewrite holds this batch already: entries are in memory before they are written.
       const whole = inForce();
       // A record that comes while the file is rewritten may ask for another rewrite.
       this.#rewrite = false;

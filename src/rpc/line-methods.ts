@@ -11,11 +11,11 @@ import type { HostMachine } from '../host/machine.ts';
 import type { Operation } from '../operations/operation.ts';
 import { loadLinearPatterns } from '../values/linear-pattern.ts';
 
-/** An answer that matches nothing within this is noise. */
+/** Characters of an answer that are kept: a longer one without a match is noise. */
 const MAX_ANSWER_CHARACTERS = 4096;
-/** An answer without a line end is whole when nothing more has come for so long. */
+/** Silence after which an answer without a line end is complete. */
 const LINE_END_MS = 500;
-/** Part of a method's deadline after which an answer that is missing is told, in time for the reply. */
+/** Share of a method's deadline for the device's answer; the rest is for the reply. */
 const ANSWER_SHARE = 0.75;
 
 export type LineMachine = Pick<HostMachine, 'clock'> & {
@@ -56,7 +56,7 @@ function lineMethod(name: string, { bytes, config, sensor }: LineMethod, { clock
     description,
     params,
     deadlineMs,
-    // A tare that is told twice forgets what was put on between.
+    // A second tare would zero the load that was put on since the first.
     effect: 'move',
     moves: true,
     isDeclared: true,

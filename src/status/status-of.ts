@@ -1,4 +1,4 @@
-/** Puts together what the parts know of themselves. */
+/** Builds the agent's status from the states of its parts. */
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import type { OutputReason } from '../actuators/output-reason.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
@@ -120,7 +120,7 @@ export function agentStatus(sources: StatusSources): ToldStatus {
   };
 }
 
-/** The delivery that is behind, of the gateway's entries and of those of attached devices, wherever they wait. */
+/** Returns the delivery that is behind: the gateway's, or that of attached devices. The counts are those of both. */
 function deliveryOf(
   connection: Known['connection'],
   outbox: OutboxSummary,
@@ -183,7 +183,7 @@ export function namedSensors(
   });
 }
 
-/** The same of actuators; slots that a rule fills have its label. */
+/** Returns the status of actuators in the same way; a slot that a rule fills has the rule's label. */
 export function namedActuators(
   states: StatusSources['actuators'],
   { actuators = [], rules = [] }: Partial<Pick<NonNullable<StatusSources['config']>, 'actuators' | 'rules'>> = {},

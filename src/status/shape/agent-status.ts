@@ -23,7 +23,7 @@ export interface AgentStatus {
   readonly bootId: string;
   readonly startedAtMs: number;
   readonly timeSynchronised: boolean;
-  /** Hash of what the configuration says, secrets apart. */
+  /** Hash of the configuration's values, without secrets. */
   readonly configHash: string;
   /** SHA-256 of its file, byte by byte. */
   readonly configFileHash?: string | undefined;
@@ -50,9 +50,9 @@ export interface AgentStatus {
   readonly alerts: readonly string[];
 }
 
-/** A status for a door that speaks another language as well. */
+/** Status with its sentences, for a page in another language. */
 export interface ToldStatus extends AgentStatus {
-  /** Sentences of the words in it, by their English. */
+  /** Sentences by their English words in the status. */
   readonly sentences: Readonly<Record<string, Sentence>>;
 }
 
@@ -101,7 +101,7 @@ export interface SensorStatus {
   readonly device?: string;
   readonly state: 'starting' | 'ok' | 'failing';
   readonly fault?: string;
-  /** Absent while it does not fail, and while single values alone are missing. */
+  /** Absent while the sensor does not fail; single missing values are no failure. */
   readonly failingSinceMs?: number;
   /** Its newest reading before it failed; absent while it does not fail, and where it gave none since the agent's start. */
   readonly lastReadMs?: number;

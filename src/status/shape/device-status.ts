@@ -25,7 +25,7 @@ export interface DeviceStatus {
   /** Beginning of the state. */
   readonly sinceMs: number;
   readonly heldEntries: number;
-  /** Present while what waits is older than is usual. */
+  /** Present while its oldest waiting entry is older than usual. */
   readonly isBehind?: true | undefined;
   /** Entries that the platform took since the agent started. */
   readonly acceptedEntries: number;
@@ -171,7 +171,7 @@ export function toldDevices(devices: readonly DeviceStatus[], say: Say = english
 export interface SharedOutbox {
   /** Entries that wait in the shared one. */
   readonly waitingEntries: number;
-  /** Entries of devices that may send, and wait in places of their own. */
+  /** Entries that wait in outboxes of single devices, of devices that may send. */
   readonly apartEntries: number;
   /** Entries that were thinned or dropped, in all of them. */
   readonly lostEntries: number;
