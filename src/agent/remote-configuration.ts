@@ -129,17 +129,16 @@ export function openRemoteConfigurations(deps: RemoteConfigurationDeps): RemoteC
 }
 
 function busy({ firmware, actuators }: RemoteConfigurationDeps, needs: 'reload' | 'restart'): string | undefined {
-  if (firmware.status().state !== 'idle')
-    return 'an update is under way: the configuration is to be sent again after it';
+  if (firmware.status().state !== 'idle') return 'an update is under way: the configuration can be tried after it';
   if (needs === 'restart' && firmware.isInstalling)
-    return 'something attached is being updated, and this change needs a restart: it is to be sent again after it';
+    return 'something attached is being updated, and this change needs a restart: it can be tried after the update';
   if (needs === 'reload') return undefined;
   if (actuators.lockout.locked)
-    return 'someone works on the machine, which is locked out, and this change needs a restart';
+    return 'this change needs a restart, and the machine is locked out: it can be tried after the lockout';
   const timed = actuators.states().find(({ pulsing, sentence }) => pulsing || sentence?.values.leftMs !== undefined);
   return timed === undefined
     ? undefined
-    : `${timed.name} follows a command with a time, and this change needs a restart: it is to be sent again after it`;
+    : `${timed.name} follows a command with a time, and this change needs a restart: it can be tried after that time`;
 }
 
 function newestOf({ sampler }: RemoteConfigurationDeps): ReadonlyMap<string, number> {

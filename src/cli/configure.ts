@@ -132,7 +132,7 @@ function nextText({ state, difference, needs }: ConfigurationAnswer): string {
   const how = needs === 'restart' ? 'a restart' : 'a reload';
   const nothing = difference.length === 0 ? 'nothing differs in what the file says; ' : '';
   if (state === 'checked') return `${nothing}good: it would be tried by ${how}; nothing is changed\n`;
-  return `${nothing}handed over: it is tried by ${how}, for remoteConfiguration.trial at most; the file of before returns by itself unless the new one proves itself\n`;
+  return `${nothing}handed over: it goes on trial by ${how}, for at most remoteConfiguration.trial; unless it proves itself, the previous file returns\n`;
 }
 
 function refusalOf({ faults, locked, reason }: ConfigurationAnswer): CommandError {
@@ -162,7 +162,7 @@ function endOf({ outcome, reason }: Followed): CommandError {
       nextStep: 'see turnstone configuration history',
     });
   return outcome === 'returned'
-    ? new CommandError(`returned${why}; the file of before is in place`)
+    ? new CommandError(`returned${why}; the previous file is in place`)
     : new CommandError(`refused${why}; nothing is changed`);
 }
 
@@ -176,7 +176,7 @@ async function follow({ agent, edge, flags, print }: TryCall, hash: string): Pro
       const onTrial = (secondsLeft: number): void => {
         const left = formatDuration(Math.max(0, Math.round(secondsLeft)) * 1_000);
         if (!isTold && flags.json !== true)
-          print.write(`it is tried for ${left}; it returns by itself unless it proves itself before\n`);
+          print.write(`on trial for ${left}; unless it proves itself, the previous file returns\n`);
         isTold = true;
         progress.step(`on trial, ${left} left`);
       };

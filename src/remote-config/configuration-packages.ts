@@ -81,7 +81,7 @@ function expectKept(standing: Exclude<PackageStanding, { readonly state: 'on' }>
   if (standing.state === 'kept') return 'installed';
   const reason = cut(standing.reason, MAX_REASON / 2);
   throw standing.state === 'returned'
-    ? refusal('remote-config/returned', `the file of before is in force again: ${reason}`)
+    ? refusal('remote-config/returned', `the previous file is in force again: ${reason}`)
     : refusal('remote-config/refused', `it was refused: ${reason}`);
 }
 

@@ -323,7 +323,7 @@ export class RemoteConfig {
     const { busy, expectHelper } = this.#deps;
     if (this.#pending !== undefined || (await this.trial()) !== undefined)
       return {
-        reason: 'another configuration is on trial: this one is to be sent again after it',
+        reason: 'another configuration is on trial: this one can be tried after it',
         hasNoHelper: false,
       };
     try {
@@ -386,7 +386,7 @@ export class RemoteConfig {
   async #judge(trial: ConfigurationTrial, pending: Pending | undefined): Promise<void> {
     const { runningHash, clock, observe } = this.#deps;
     const { id, hash, origin, trialS, bootId } = trial;
-    // The agent still runs the file of before: it is about to be reloaded or restarted.
+    // The agent still runs the previous file: it is about to be reloaded or restarted.
     if (runningHash() === trial.before || bootId !== clock.bootId) return;
     // Root keeps what somebody has put in place on site, whatever is said here; the file on trial is not the one that runs, and proves nothing.
     if (runningHash() !== hash) return this.#settle(id, 'returned', 'the agent runs another file');

@@ -148,7 +148,7 @@ async function rootComes(): Promise<void> {
   running = hashOf(await bench.inPlace());
 }
 
-/** Takes a change, follows it to its end, and puts the file of before back. */
+/** Takes a change, follows it to its end, and puts the previous file back. */
 async function change(wanted: WantedConfiguration, { check = false } = {}): Promise<void> {
   const taken = await remote.take(wanted, 'patch', { check });
   const { locked, ...answer } = taken;

@@ -285,7 +285,7 @@ describe('a configuration that is assigned as a package', () => {
     await assign('3-a', signed(AFTER));
     await until(hasEnded);
     expect(walked()).toEqual([...WALK, 'FAILED']);
-    expect(values('sw_error')).toEqual(['the file of before is in force again: within 5m: no reading of roof']);
+    expect(values('sw_error')).toEqual(['the previous file is in force again: within 5m: no reading of roof']);
     expect(await bench.inPlace()).toBe(BEFORE);
     await restart();
     for (let second = 0; second < 30; second += 1) await pass();
@@ -440,7 +440,7 @@ describe('a configuration that is assigned as a package', () => {
     await until(hasEnded);
     for (let second = 0; second < 30; second += 1) await pass();
     expect(walked().filter((state) => state === 'FAILED')).toHaveLength(1);
-    expect(values('sw_error')).toEqual([expect.stringMatching(/^the file of before is in force again: /)]);
+    expect(values('sw_error')).toEqual([expect.stringMatching(/^the previous file is in force again: /)]);
     expect(await bench.inPlace()).toBe(BEFORE);
   });
 });

@@ -9,7 +9,7 @@ import { AgentProcess } from '../support/agent-process.ts';
 
 const WITHIN = { timeout: 20_000, interval: 100 };
 
-it('asks for the file of before, with what was missing as the reason', { timeout: 60_000 }, async () => {
+it('asks for the previous file, with what was missing as the reason', { timeout: 60_000 }, async () => {
   const guard = await mkdtemp(join(tmpdir(), 'turnstone-guard-'));
   const agent = await AgentProcess.make(
     [

@@ -146,7 +146,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     watched.expectClean();
   });
 
-  it('follows a trial over a restart of the agent, and says why the file of before is back', async () => {
+  it('follows a trial over a restart of the agent, and says why the previous file is back', async () => {
     const { page } = await open();
     await change(page, 'Room');
     await page.getByLabel('Label').first().fill('Cold room');
@@ -160,7 +160,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the configuration 
     site.end('returned', 'within 5m: no reading of room');
     await bench.start();
     const words = page.locator('#trial-words', {
-      hasText: 'the file of before is back: within 5m: no reading of room',
+      hasText: 'the previous file is back: within 5m: no reading of room',
     });
     const pin = page.locator('#pin:visible');
     await words.or(pin).first().waitFor({ timeout: 15_000 });

@@ -249,7 +249,7 @@ export const CHANGES: readonly Change[] = [
     },
   },
   {
-    name: 'a power cut during the trial brings the file of before',
+    name: 'a power cut during the trial brings the previous file',
     run: async (bench, { cutPower }) => {
       const before = await bench.hash();
       const hash = await received(bench, { set: DEAD_SENSOR }, 'reload');

@@ -47,7 +47,7 @@ export const CONFIGURE = command('configure', {
     'configure turnstone.yaml',
     'configure --set sensors.roof.period=30s --remove sensors.hall',
   ],
-  notes: 'It needs remoteConfiguration.enabled. The file of before returns by itself unless the new one proves itself.',
+  notes: 'It needs remoteConfiguration.enabled. The previous file returns by itself unless the new one proves itself.',
   exitCodes: TRY_EXIT_CODES,
   run: async (call) => (await import('../configure.ts')).configure(call),
 });

@@ -298,10 +298,10 @@ export const texts = {
   changeTrying: 'A change of the configuration is on trial.',
   changeKept: 'The change of the configuration is kept.',
   changeReturned: ({ reason }) =>
-    `The change of the configuration did not work, and the file of before is back${reason === undefined ? '' : `: ${reason}`}.`,
+    `The change of the configuration did not work, and the previous file is back${reason === undefined ? '' : `: ${reason}`}.`,
   changeRefused: ({ reason }) =>
     `The change of the configuration was refused${reason === undefined ? '' : `: ${reason}`}.`,
-  trialLeft: ({ time }) => `${time} left; unless it works, the file of before returns by itself.`,
+  trialLeft: ({ time }) => `${time} left; unless it works, the previous file returns by itself.`,
   trialWaits: ({ names: things }) => `It waits: ${things.join('; ')}.`,
   trialLooks: 'It is looked at for some seconds more.',
   // The timeline and the log.

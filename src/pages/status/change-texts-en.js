@@ -27,7 +27,7 @@ export const texts = {
   alarmOnSite: ({ limit }) => `Alarm ${limit}: changed in the file, on site.`,
   showDifference: 'Show what changes',
   tryIt: 'Try it',
-  tryHint: 'It goes on trial: the file of before returns by itself unless all works as before.',
+  tryHint: 'It goes on trial: the previous file returns by itself unless all works as before.',
   looking: 'Looking …',
   lookAgain: 'Look again',
   whatChanges: 'What changes',

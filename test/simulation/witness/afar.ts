@@ -24,7 +24,7 @@ export const AFAR: readonly Sentence[] = [
     contradictions: ({ afar }) => few(afar.fileFaults),
   },
   {
-    // "Each change is tried, and the file of before returns by itself unless the gateway works with the new one as it did before."
+    // "Each change is tried, and the previous file returns by itself unless the gateway works with the new one as it did before."
     name: 'after a trial the file of it is in place, or the one before it',
     contradictions: ended,
   },

@@ -113,7 +113,7 @@ describe('turnstone configure', () => {
     expect({ exitCode, err }).toEqual({ exitCode: EXIT.ok, err: '' });
     expect(asked).toEqual([{ file: content }]);
     expect(out).toBe(
-      'sensors.roof.period: 10s → 30s\nhanded over: it is tried by a reload, for remoteConfiguration.trial at most; the file of before returns by itself unless the new one proves itself\n',
+      'sensors.roof.period: 10s → 30s\nhanded over: it goes on trial by a reload, for at most remoteConfiguration.trial; unless it proves itself, the previous file returns\n',
     );
   });
 
@@ -189,7 +189,7 @@ describe('turnstone configure', () => {
       ended('returned', 'sensor roof does not read'),
       EXIT.failure,
       '',
-      'returned: sensor roof does not read; the file of before is in place',
+      'returned: sensor roof does not read; the previous file is in place',
     ],
     [
       ended('refused', 'the helper does not answer'),
@@ -201,7 +201,7 @@ describe('turnstone configure', () => {
     await serve(TAKEN, TRYING, last);
     const outcome = await configure(await written('version: 1\n'), '--wait');
     expect(outcome.exitCode).toBe(exitCode);
-    expect(outcome.out).toContain('it is tried for 4m58s; it returns by itself unless it proves itself before\n');
+    expect(outcome.out).toContain('on trial for 4m58s; unless it proves itself, the previous file returns\n');
     expect(outcome.out).toContain(said);
     expect(outcome.err).toContain(complained);
   });
@@ -210,7 +210,7 @@ describe('turnstone configure', () => {
     await serve(TAKEN, ended('kept'));
     const words = ['configure', await written('version: 1\n'), '--run-folder', folder];
     expect((await run(words, { isTerminal: true })).out).toContain('kept: it is the configuration now');
-    expect((await run([...words, '--no-wait'], { isTerminal: true })).out).toContain('handed over: it is tried');
+    expect((await run([...words, '--no-wait'], { isTerminal: true })).out).toContain('handed over: it goes on trial');
   });
 
   it('gives programs the end as well', async () => {
@@ -229,7 +229,7 @@ describe('turnstone configure', () => {
       edge,
       version: () => '1',
     });
-    await expect.poll(() => edge.out()).toContain('it is tried for');
+    await expect.poll(() => edge.out()).toContain('on trial for');
     await first?.close();
     servers = [];
     await serve(TAKEN, ended('kept'));
@@ -245,7 +245,7 @@ describe('turnstone configure', () => {
       edge,
       version: () => '1',
     });
-    await expect.poll(() => edge.out()).toContain('it is tried for');
+    await expect.poll(() => edge.out()).toContain('on trial for');
     edge.stop();
     expect(await following).toBe(EXIT.interrupted);
     expect(edge.err()).toContain('it is tried all the same, and ends by itself');
