@@ -3,6 +3,7 @@ import { serialPortFields } from '../../config/fields/addresses.ts';
 import { secretFields, text } from '../../config/fields/fields.ts';
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
 import { CIPHER_KEY } from '../families/ciphers/definition.ts';
+import { METER_CODES } from '../families/obis/codes.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** The speed of almost all customer ports with DLMS. */
@@ -10,11 +11,9 @@ const DEFAULT_BAUD_RATE = 2400;
 /** The longest period in which a meter sends its powers; some send counters once an hour beside them. */
 const PUSH_MS = 10_000;
 
-/** Keys by the codes of OBIS (value groups C, D and E of electricity) that give them. */
+/** OBIS code of each key (value groups C, D and E of electricity). */
 export const CODES_OF = {
-  powerImport: '1.7.0',
-  powerExport: '2.7.0',
-  powerTotal: '16.7.0',
+  ...METER_CODES,
   powerImportL1: '21.7.0',
   powerImportL2: '41.7.0',
   powerImportL3: '61.7.0',
@@ -23,35 +22,13 @@ export const CODES_OF = {
   powerExportL3: '62.7.0',
   reactivePowerImport: '3.7.0',
   reactivePowerExport: '4.7.0',
-  energyImport: '1.8.0',
-  energyImportT1: '1.8.1',
-  energyImportT2: '1.8.2',
-  energyExport: '2.8.0',
-  energyExportT1: '2.8.1',
-  energyExportT2: '2.8.2',
   energyImportL1: '21.8.0',
   energyImportL2: '41.8.0',
   energyImportL3: '61.8.0',
   energyExportL1: '22.8.0',
   energyExportL2: '42.8.0',
   energyExportL3: '62.8.0',
-  reactiveEnergyImport: '3.8.0',
-  reactiveEnergyExport: '4.8.0',
-  voltageL1: '32.7.0',
-  voltageL2: '52.7.0',
-  voltageL3: '72.7.0',
-  currentL1: '31.7.0',
-  currentL2: '51.7.0',
-  currentL3: '71.7.0',
-  currentNeutral: '91.7.0',
-  frequency: '14.7.0',
-  powerFactorTotal: '13.7.0',
-  powerFactorL1: '33.7.0',
-  powerFactorL2: '53.7.0',
-  powerFactorL3: '73.7.0',
-} as const;
-
-export type DlmsKey = keyof typeof CODES_OF;
+};
 
 /** Powers of a direction have no place in the vocabulary of all meters. */
 function unitOf(key: string): string | null {

@@ -3,13 +3,14 @@
  * scaler and unit behind it; the list's file gives them where they are not sent. Descriptions of the items may stand first, and the values behind.
  */
 import { scaled } from '../conversion/decimal.ts';
+import { keysByCode } from '../families/obis/codes.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { Datum } from './data.ts';
 import { CODES_OF, UNITS } from './definition.ts';
 import type { MeterList, Place } from './lists.ts';
 
-const KEY_OF: ReadonlyMap<string, string> = new Map(Object.entries(CODES_OF).map(([key, code]) => [code, key]));
+const KEY_OF = keysByCode(CODES_OF);
 /** Unit and power of ten by the number of the unit in DLMS (IEC 62056-6-2, table of units). */
 const SENT_UNITS: Readonly<Record<number, readonly [unit: string | null, exponent: number]>> = {
   27: ['W', 0],

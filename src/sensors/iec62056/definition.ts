@@ -9,6 +9,7 @@ import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { duration, list, platformKey, section, table, text, whole } from '../../config/fields/fields.ts';
 import { type Finding, findingAtKey } from '../../config/fields/findings.ts';
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
+import { METER_CODES } from '../families/obis/codes.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Every meter that is asked begins at this speed. */
@@ -21,43 +22,21 @@ const READOUT_MS = 90_000;
 const BATTERY_PERIOD_MS = 900_000;
 const MAX_REGISTERS = 50;
 
-/** Keys by the codes of OBIS (value groups C, D and E of electricity) that give them. */
+/** OBIS code of each key (value groups C, D and E of electricity). */
 export const CODES_OF = {
-  energyImport: '1.8.0',
-  energyImportT1: '1.8.1',
-  energyImportT2: '1.8.2',
+  ...METER_CODES,
   energyImportT3: '1.8.3',
   energyImportT4: '1.8.4',
-  energyExport: '2.8.0',
-  energyExportT1: '2.8.1',
-  energyExportT2: '2.8.2',
   energyExportT3: '2.8.3',
   energyExportT4: '2.8.4',
   energySum: '15.8.0',
-  reactiveEnergyImport: '3.8.0',
-  reactiveEnergyExport: '4.8.0',
-  powerImport: '1.7.0',
-  powerExport: '2.7.0',
-  powerTotal: '16.7.0',
   powerL1: '36.7.0',
   powerL2: '56.7.0',
   powerL3: '76.7.0',
-  voltageL1: '32.7.0',
-  voltageL2: '52.7.0',
-  voltageL3: '72.7.0',
-  currentL1: '31.7.0',
-  currentL2: '51.7.0',
-  currentL3: '71.7.0',
-  currentNeutral: '91.7.0',
-  frequency: '14.7.0',
   phaseAngleL1: '81.7.4',
   phaseAngleL2: '81.7.15',
   phaseAngleL3: '81.7.26',
-  powerFactorTotal: '13.7.0',
-  powerFactorL1: '33.7.0',
-  powerFactorL2: '53.7.0',
-  powerFactorL3: '73.7.0',
-} as const;
+};
 
 /** Keys of heat meters, whose codes have no medium before them: `6.8(0029.055*MWh)`. */
 export const HEAT_CODES_OF = {

@@ -3,6 +3,7 @@
  * or `&01` behind it, and is read only where the configuration names it.
  */
 import { scaled } from '../conversion/decimal.ts';
+import { keysByCode } from '../families/obis/codes.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import type { Reading } from '../kind/sensor.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
@@ -58,10 +59,8 @@ const FACTORS: Readonly<Record<string, readonly [unit: string, factor: number, d
 /** Units that a display has for certain, where the meter leaves them out: not those of powers, which some give in kW. */
 const PLAIN_UNITS: readonly string[] = ['kWh', 'kvarh', 'V', 'A', 'Hz'];
 
-const KEY_OF: ReadonlyMap<string, string> = new Map(Object.entries(CODES_OF).map(([key, code]) => [code, key]));
-const HEAT_KEY_OF: ReadonlyMap<string, string> = new Map(
-  Object.entries(HEAT_CODES_OF).map(([key, code]) => [code, key]),
-);
+const KEY_OF = keysByCode(CODES_OF);
+const HEAT_KEY_OF = keysByCode(HEAT_CODES_OF);
 /** Codes of a meter's number, the best first. */
 const NUMBERS = ['C.1.0', '96.1.0', '0.0.0', '9.21.0', '9.20.0'];
 
