@@ -6,6 +6,8 @@
  *
  * Beginnings that are none are passed over: a whole frame behind one counts. A frame whose check sum is wrong is counted.
  */
+import { reflectedCrc, X25 } from '../families/lines/reflected-crc.ts';
+
 const FLAG = 0x7e;
 const LONG = 0x68;
 const STOP = 0x16;
@@ -20,8 +22,6 @@ const MBUS_HEADER = 5;
 /** Bytes of a long frame beside those that its length counts. */
 const MBUS_AROUND = 6;
 const LAST_SEGMENT = 0x10;
-/** Reflected 0x1021. */
-const POLYNOMIAL = 0x8408;
 const LOGICAL_LINK = /^e6e[67]00/;
 
 /** A piece of a message. */
@@ -98,8 +98,7 @@ function hdlcAt(bytes: Buffer): Found {
   if (length < MIN_HDLC) return 'none';
   if (bytes.length < length + 2) return 'more';
   const frame = bytes.subarray(1, length + 1);
-  if (bytes[length + 1] !== FLAG || checkSum(frame.subarray(0, -2)) !== frame.readUInt16LE(length - 2))
-    return 'damaged';
+  if (bytes[length + 1] !== FLAG || crcOf(frame.subarray(0, -2)) !== frame.readUInt16LE(length - 2)) return 'damaged';
   const control = addressEnd(frame, addressEnd(frame, 2));
   const content = frame.subarray(control + 3, -2);
   const isWrapped = LOGICAL_LINK.test(content.toString('hex', 0, 3));
@@ -143,11 +142,6 @@ function mbusAt(bytes: Buffer): Found {
 }
 
 /** CRC-16/X-25. */
-function checkSum(bytes: Uint8Array): number {
-  let register = 0xffff;
-  for (const byte of bytes) {
-    register ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) register = (register >> 1) ^ ((register & 1) * POLYNOMIAL);
-  }
-  return register ^ 0xffff;
+function crcOf(bytes: Uint8Array): number {
+  return reflectedCrc(bytes, X25, 0xffff) ^ 0xffff;
 }

@@ -1,4 +1,5 @@
 /** Twin on a simulated board's port: a meter that pushes one list with codes, scalers and units, put together after IEC 62056-46 and 62056-6-1. */
+import { crcX25 } from '../../stand-ins/simulated-board/reflected-crc.ts';
 import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 
 const PERIOD_MS = 2_500;
@@ -24,11 +25,6 @@ function bytes(hex: string): Buffer {
 
 /** CRC-16/X-25 behind the bytes, low byte first. */
 function withSum(content: Buffer): Buffer {
-  let register = 0xffff;
-  for (const byte of content) {
-    register ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) register = (register & 1) === 1 ? (register >> 1) ^ 0x8408 : register >> 1;
-  }
-  const sum = register ^ 0xffff;
+  const sum = crcX25(content);
   return Buffer.concat([content, Buffer.of(sum & 0xff, sum >> 8)]);
 }

@@ -1,4 +1,5 @@
 /** Frames that a twin sends: each field holds a small number, and the check sum fits. */
+import { reflectedCrc } from '../../stand-ins/simulated-board/reflected-crc.ts';
 import type { SerialLineConfig } from './definition.ts';
 
 type Frame = NonNullable<SerialLineConfig['frame']>;
@@ -15,15 +16,16 @@ const SUMS: Readonly<Record<string, readonly [width: number, of: (bytes: Uint8Ar
   lrc: [1, (bytes) => -total(bytes) & 0xff],
   xor: [1, (bytes) => bytes.reduce((all, byte) => all ^ byte, 0)],
   sum16: [2, (bytes) => total(bytes) & 0xffff],
-  'crc16-modbus': [2, (bytes) => swapped(remainder(bytes, { from: 0xffff, polynomial: 0xa001 }))],
-  'crc16-arc': [2, (bytes) => swapped(remainder(bytes, { from: 0, polynomial: 0xa001 }))],
+  'crc16-modbus': [2, (bytes) => swapped(reflectedCrc(bytes, 0xa001, 0xffff))],
+  'crc16-arc': [2, (bytes) => swapped(reflectedCrc(bytes, 0xa001, 0))],
   'crc16-ccitt': [
     2,
     (bytes) =>
       turned(
-        remainder(
+        reflectedCrc(
           bytes.map((byte) => turned(byte) >> 8),
-          { from: 0, polynomial: 0x8408 },
+          0x8408,
+          0,
         ),
       ),
   ],
@@ -77,19 +79,6 @@ function bytesOf(hex: string): Buffer {
 
 function total(bytes: Uint8Array): number {
   return bytes.reduce((all, byte) => all + byte, 0);
-}
-
-/** Cyclic remainder, the low bit first. */
-function remainder(
-  bytes: Uint8Array,
-  { from, polynomial }: { readonly from: number; readonly polynomial: number },
-): number {
-  let rest = from;
-  for (const byte of bytes) {
-    rest ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) rest = (rest & 1) === 1 ? (rest >> 1) ^ polynomial : rest >> 1;
-  }
-  return rest;
 }
 
 function swapped(word: number): number {

@@ -5,13 +5,13 @@
  *
  * Four bytes 1b within are sent twice. A telegram whose check sum is wrong is counted and passed over.
  */
+import { reflectedCrc, X25 } from '../families/lines/reflected-crc.ts';
+
 const ESCAPE = 0x1b;
 const START = Buffer.from('1b1b1b1b01010101', 'hex');
 const END = 0x1a;
 /** Meters with signatures send some 600 bytes. */
 const MAX_BYTES = 8_192;
-/** Reflected 0x1021. */
-const POLYNOMIAL = 0x8408;
 
 export class TelegramCutter {
   readonly #onTelegram: (messages: Uint8Array) => void;
@@ -70,20 +70,11 @@ export class TelegramCutter {
     const sum = whole.readUInt16LE(whole.length - 2);
     const content = whole.subarray(0, -2);
     // Holley's DTZ541 begins with zero (CRC-16/KERMIT) instead of ones (CRC-16/X-25).
-    if (checkSum(content, 0xffff) !== (sum ^ 0xffff) && checkSum(content, 0) !== sum) {
+    if (reflectedCrc(content, X25, 0xffff) !== (sum ^ 0xffff) && reflectedCrc(content, X25, 0) !== sum) {
       this.damaged += 1;
       return;
     }
     this.damaged = 0;
     this.#onTelegram(messages.subarray(0, messages.length - padding));
   }
-}
-
-function checkSum(bytes: Uint8Array, begin: number): number {
-  let register = begin;
-  for (const byte of bytes) {
-    register ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) register = (register >> 1) ^ ((register & 1) * POLYNOMIAL);
-  }
-  return register;
 }

@@ -1,4 +1,5 @@
 /** Twin on a simulated board's port: a meter that sends one telegram over and over, put together after SML 1.04. */
+import { crcX25 } from '../../stand-ins/simulated-board/reflected-crc.ts';
 import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 
 const PERIOD_MS = 1_000;
@@ -21,20 +22,10 @@ function telegram(): string {
     bytes('1b1b1b1b 1a'),
     Buffer.of(padding),
   ]);
-  const sum = checkSum(whole);
+  const sum = crcX25(whole);
   return Buffer.concat([whole, Buffer.of(sum & 0xff, sum >> 8)]).toString('hex');
 }
 
 function bytes(hex: string): Buffer {
   return Buffer.from(hex.replaceAll(' ', ''), 'hex');
-}
-
-/** CRC-16/X-25. */
-function checkSum(content: Uint8Array): number {
-  let register = 0xffff;
-  for (const byte of content) {
-    register ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) register = (register & 1) === 1 ? (register >> 1) ^ 0x8408 : register >> 1;
-  }
-  return register ^ 0xffff;
 }

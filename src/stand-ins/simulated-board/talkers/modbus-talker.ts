@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { ModbusUnitsConfig, SerialTalkConfig } from '../board-config.ts';
+import { reflectedCrc } from '../reflected-crc.ts';
 import type { BoardContext } from '../simulated-part.ts';
 import { ModbusUnits } from './modbus-units.ts';
 import type { Talker, TalkerContext } from './talker.ts';
@@ -132,16 +133,7 @@ function sumOf(bytes: Uint8Array): number {
   return bytes.reduce((sum, byte) => sum + byte, 0) % 256;
 }
 
-/** CRC-16/MODBUS, by the shift register of V1.02, appendix B. */
+/** CRC-16/MODBUS (V1.02, appendix B). */
 function checkSum(bytes: Uint8Array): number {
-  let register = 0xffff;
-  for (const byte of bytes) {
-    register ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) {
-      const carry = register & 1;
-      register >>= 1;
-      if (carry === 1) register ^= 0xa001;
-    }
-  }
-  return register;
+  return reflectedCrc(bytes, 0xa001, 0xffff);
 }
