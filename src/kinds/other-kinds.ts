@@ -22,21 +22,14 @@ export interface KernelChip {
   readonly driver: string;
   readonly loading: Loading;
   /** I2C addresses at which it may answer, the usual one first; none on another bus. */
-  readonly addresses?: readonly number[];
+  readonly addresses?: readonly number[] | undefined;
   /** Words to read before it is used. */
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
-/** Expander of GPIO lines, by the label of its chip. */
-interface GpioExpander {
-  readonly way: 'gpio';
-  readonly label: string;
-  readonly loading: Loading;
-}
-
-/** PWM controller, by the name of its device. */
-interface PwmController {
-  readonly way: 'pwm';
+/** Expander of GPIO lines, by the label of its chip, or PWM controller, by the name of its device. */
+interface OutputChip {
+  readonly way: 'gpio' | 'pwm';
   readonly label: string;
   readonly loading: Loading;
 }
@@ -47,7 +40,7 @@ interface OtherWay {
   readonly says: string;
   readonly kinds: readonly { readonly kind: string; readonly members: string }[];
   /** Way of its outputs, where it has some. */
-  readonly output?: OutputWay;
+  readonly output?: OutputWay | undefined;
 }
 
 interface OutputWay {
@@ -56,42 +49,27 @@ interface OutputWay {
   readonly members: string;
 }
 
-type OtherKind = KernelChip | GpioExpander | PwmController | OtherWay;
+type OtherKind = KernelChip | OutputChip | OtherWay;
 
 const sensorOverlay = (parameter: string): Loading => ({ overlay: `dtoverlay=i2c-sensor,${parameter}` });
 const overlay = (line: string): Loading => ({ overlay: `dtoverlay=${line}` });
-const iio = (driver: string, loading: Loading, addresses?: readonly number[], note?: string): KernelChip => ({
-  way: 'iio',
-  driver,
-  loading,
-  ...(addresses !== undefined && { addresses }),
-  ...(note !== undefined && { note }),
-});
-const hwmon = (driver: string, loading: Loading, addresses: readonly number[], note?: string): KernelChip => ({
-  way: 'hwmon',
-  driver,
-  loading,
-  addresses,
-  ...(note !== undefined && { note }),
-});
+const chipBy =
+  (way: KernelChip['way']) =>
+  (driver: string, loading: Loading, addresses?: readonly number[], note?: string): KernelChip => ({
+    way,
+    driver,
+    loading,
+    addresses,
+    note,
+  });
+const iio = chipBy('iio');
+const hwmon = chipBy('hwmon');
 
 const program = (path: string, says: string): OtherWay => ({
   way: 'kinds',
   says,
-  kinds: [
-    { kind: 'process', members: `program: ${path}, format: json` },
-    { kind: 'command', members: `program: ${path}, format: json` },
-  ],
+  kinds: ['process', 'command'].map((kind) => ({ kind, members: `program: ${path}, format: json` })),
   output: { says: 'a program of your own moves it', kind: 'process', members: `program: ${path}` },
-});
-/** A program that runs for as long as it is asked for, and prints JSON by itself. */
-const listener = (running: string, once: string, says: string): OtherWay => ({
-  way: 'kinds',
-  says,
-  kinds: [
-    { kind: 'process', members: running },
-    { kind: 'command', members: once },
-  ],
 });
 const BROKER = '(brokers: [{ name: house, url: mqtt://localhost }])';
 /** @param topics topic of the commands, and that of the state with the place in it. */
@@ -107,8 +85,8 @@ const ZIGBEE_PLUG = atBroker(
 );
 const broker = (root: string, rest: string, says: string, output?: OutputWay): OtherWay => ({
   way: 'kinds',
-  ...(output !== undefined && { output }),
   says: `${says} ${BROKER}`,
+  output,
   kinds: [
     { kind: 'mqtt', members: `broker: house, topic: ${root}/${rest}` },
     {
@@ -122,8 +100,9 @@ const broker = (root: string, rest: string, says: string, output?: OutputWay): O
 const OWN_PLACE = 'the driver calls it by its place';
 const MCP342X = `${OWN_PLACE}, and its scale is in V where others have mV: keys: { voltage0: { scale: 1000 } }`;
 const DHT = iio('dht11', overlay('dht11,gpiopin=4'), undefined, 'each read takes a while: period: 10s or longer');
-const INA = (driver: string, last = 0x4f): KernelChip =>
-  hwmon(driver, { i2cName: driver, module: 'ina2xx' }, range(0x40, last));
+const SHT4X = hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]);
+const INA = (driver: string, note?: string): KernelChip =>
+  hwmon(driver, { i2cName: driver, module: 'ina2xx' }, range(0x40, 0x4f), note);
 
 const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   bme680: iio('bme680', sensorOverlay('bme680'), [0x76, 0x77]),
@@ -174,10 +153,10 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   mpu6050: iio('mpu6050', overlay('mpu6050,interrupt=4'), [0x68, 0x69]),
   mpu9250: iio('mpu9250', sensorOverlay('mpu9250'), [0x68, 0x69]),
   ms5637: iio('ms5637', sensorOverlay('ms5637'), [0x76]),
-  sht4x: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
-  sht40: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
-  sht41: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
-  sht45: hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]),
+  sht4x: SHT4X,
+  sht40: SHT4X,
+  sht41: SHT4X,
+  sht45: SHT4X,
   sht2x: hwmon('sht21', { i2cName: 'sht21', module: 'sht21' }, [0x40]),
   sht20: hwmon('sht20', { i2cName: 'sht20', module: 'sht21' }, [0x40]),
   sht21: hwmon('sht21', { i2cName: 'sht21', module: 'sht21' }, [0x40]),
@@ -190,7 +169,7 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   ina226: INA('ina226'),
   ina230: INA('ina230'),
   ina231: INA('ina231'),
-  ina260: hwmon('ina260', { i2cName: 'ina260', module: 'ina2xx' }, range(0x40, 0x4f), 'Linux 6.13 or newer'),
+  ina260: INA('ina260', 'Linux 6.13 or newer'),
   ina3221: hwmon('ina3221', { i2cName: 'ina3221', module: 'ina3221' }, range(0x40, 0x43)),
   mcp23017: { way: 'gpio', label: 'mcp23017', loading: overlay('mcp23017,addr=0x20,noints') },
   mcp23008: { way: 'gpio', label: 'mcp23008', loading: overlay('mcp23017,mcp23008,addr=0x20,noints') },
@@ -233,11 +212,18 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   zigbee: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT makes messages at a broker of it', ZIGBEE_PLUG),
   zwave: broker('zwave', 'hall', 'Z-Wave JS UI makes messages at a broker of it'),
   mqtt: broker('site', 'hall', 'a broker is asked by'),
-  rtl433: listener(
-    'program: /usr/bin/rtl_433, arguments: [-F, json]',
-    "program: /usr/bin/rtl_433, arguments: [-F, json, -E, quit, -T, '50'], period: 1m, deadline: 55s, format: json",
-    'rtl_433 prints what it hears',
-  ),
+  rtl433: {
+    way: 'kinds',
+    says: 'rtl_433 prints what it hears',
+    kinds: [
+      { kind: 'process', members: 'program: /usr/bin/rtl_433, arguments: [-F, json]' },
+      {
+        kind: 'command',
+        members:
+          "program: /usr/bin/rtl_433, arguments: [-F, json, -E, quit, -T, '50'], period: 1m, deadline: 55s, format: json",
+      },
+    ],
+  },
   ble: broker('ble', 'hall', 'a gateway such as Theengs publishes at a broker'),
   bluetooth: broker('ble', 'hall', 'a gateway such as Theengs publishes at a broker'),
   ruuvi: broker('ruuvi', 'hall', 'a gateway for its advertisements publishes at a broker'),
@@ -295,13 +281,13 @@ export function wayOf({ written, list, known }: AskedKind): string | undefined {
     const way = list === 'actuators' ? output : found && { says, kind: found.kind, members: found.members };
     return way === undefined ? undefined : `${way.says}: - { name: ${word}, kind: ${way.kind}, ${way.members} }`;
   }
-  if (kind.way === 'gpio') {
+  if ('label' in kind) {
     const own = list === 'sensors' ? 'gpio-input' : 'gpio-output';
-    return `the kernel drives it: ${loadingText(kind.loading)}; then each of its lines is - { name: ${word}, kind: ${own}, line: { chip: ${kind.label}, offset: 0 } }, with the chip’s label as turnstone scan gpio shows it`;
-  }
-  if (kind.way === 'pwm') {
-    const line = `- { name: ${word}, kind: pwm, chip: '${kind.label}', channel: 0, frequency: 200Hz }`;
-    return `the kernel drives it: ${loadingText(kind.loading)}; then each of its channels is an output ${line}`;
+    const each =
+      kind.way === 'gpio'
+        ? `lines is - { name: ${word}, kind: ${own}, line: { chip: ${kind.label}, offset: 0 } }, with the chip’s label as turnstone scan gpio shows it`
+        : `channels is an output - { name: ${word}, kind: pwm, chip: '${kind.label}', channel: 0, frequency: 200Hz }`;
+    return `the kernel drives it: ${loadingText(kind.loading)}; then each of its ${each}`;
   }
   if (list === 'actuators') return undefined;
   const note = kind.note === undefined ? '' : ` (${kind.note})`;
@@ -319,10 +305,8 @@ export function loadingOf(
     const known = otherKind(chip)?.kind;
     if (known?.way === way)
       return { text: `its driver calls it chip: ${known.driver}`, addresses: known.addresses ?? [] };
-    const other = nearest(
-      chip,
-      chips.map((one) => one.driver),
-    );
+    const drivers = chips.map((one) => one.driver);
+    const other = nearest(chip, drivers);
     return other === undefined ? undefined : { text: `did you mean chip: ${other}?`, addresses: [] };
   }
   return { text: loadingText(found.loading, found.addresses?.[0]), addresses: found.addresses ?? [] };
