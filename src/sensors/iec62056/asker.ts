@@ -108,9 +108,7 @@ class Asker implements ReadoutSource {
     }
     this.#conversation.reset();
     await port.write(request(address), signal);
-    const found = await this.#wait(identifiedOrRefused, 'waiting for the identification', signal, () =>
-      this.#silence(),
-    );
+    const found = await this.#wait(identifiedOrRefused, 'waiting for the identification', undefined, signal);
     if (found === NAK)
       throw sensorFault(
         'refused',
@@ -120,9 +118,10 @@ class Asker implements ReadoutSource {
   }
 
   /** The identification as the configuration has it. */
-  #forced({ maker, text, mode, baudRate }: Identification, wanted: 'A' | 'B' | 'C'): Identification {
+  #forced(found: Identification, wanted: 'A' | 'B' | 'C'): Identification {
+    const { maker, text, mode } = found;
     if (wanted === 'A') return { maker, text, mode: 'A', baudRate: this.#config.baudRate };
-    if (mode === wanted) return { maker, text, mode, baudRate };
+    if (mode === wanted) return found;
     throw sensorFault(
       'unsupported-mode',
       `the meter ${text} is one of mode ${mode}, and not of mode ${wanted}: leave mode: auto`,
@@ -143,9 +142,7 @@ class Asker implements ReadoutSource {
     if (mode === 'C') await this.#acknowledge(baudRate, 'readout', signal);
     const blocks: string[] = [];
     for (let hasMore = true; hasMore && blocks.length < MAX_BLOCKS; ) {
-      const block = await this.#wait(readoutOrRefused, 'waiting for the readout', signal, () =>
-        this.#broken(identification),
-      );
+      const block = await this.#wait(readoutOrRefused, 'waiting for the readout', identification, signal);
       if (block === NAK) throw this.#refusal(identification);
       if (!block.isGood) throw this.#damaged(identification);
       blocks.push(block.text);
@@ -163,9 +160,7 @@ class Asker implements ReadoutSource {
         `the meter ${text} is one of mode ${mode}, which gives no single registers: leave out readRegisters, and take values of its readout under codes`,
       );
     await this.#acknowledge(baudRate, 'registers', signal);
-    const opened = await this.#wait(answerIn, 'waiting for the programming mode', signal, () =>
-      this.#broken(identification),
-    );
+    const opened = await this.#wait(answerIn, 'waiting for the programming mode', identification, signal);
     if (opened === NAK || !opened.text.startsWith('P0')) throw this.#refusal(identification);
     const found: string[] = [];
     for (const code of registers) found.push(await this.#register(code, identification, signal));
@@ -177,7 +172,7 @@ class Asker implements ReadoutSource {
   async #register(code: string, identification: Identification, signal: AbortSignal): Promise<string> {
     for (let tries = 1; ; tries += 1) {
       await this.#bus.port.write(registerRequest(code), signal);
-      const block = await this.#wait(answerIn, `waiting for ${code}`, signal, () => this.#broken(identification));
+      const block = await this.#wait(answerIn, `waiting for ${code}`, identification, signal);
       const isGood = block !== NAK && block.isGood;
       if (!isGood && tries < TRIES) continue;
       if (block === NAK) throw this.#refusal(identification);
@@ -201,18 +196,19 @@ class Asker implements ReadoutSource {
     this.#baudRate = baudRate;
   }
 
+  /** @param identification of the meter, once it is known. */
   async #wait<T>(
     find: (bytes: Buffer) => Found<T> | undefined,
     what: string,
+    identification: Identification | undefined,
     signal: AbortSignal,
-    fault: () => AgentError,
   ): Promise<T> {
     try {
       return await this.#conversation.next(find, what, signal);
     } catch (cause) {
       if (!(cause instanceof AgentError)) throw cause;
-      const { code, message } = fault();
-      throw sensorFault(code.replace('sensors/', ''), message, cause);
+      const why = identification === undefined ? this.#silence() : this.#broken(identification);
+      throw sensorFault('silent', why, cause);
     }
   }
 
@@ -230,40 +226,28 @@ class Asker implements ReadoutSource {
   }
 
   /** Why no identification came. */
-  #silence(): AgentError {
+  #silence(): string {
     const { port } = this.#bus;
     const { address } = this.#config;
     const { rest } = this.#conversation;
     const echo = Buffer.from(request(address));
-    if (!port.plugged) return sensorFault('silent', `${port.path} ${port.outage ?? 'is unplugged'}`);
+    if (!port.plugged) return `${port.path} ${port.outage ?? 'is unplugged'}`;
     if (rest.length === 0)
-      return sensorFault(
-        'silent',
-        `the meter on ${port.path} does not answer${address === undefined ? '' : ` to ${address}`}`,
-      );
+      return `the meter on ${port.path} does not answer${address === undefined ? '' : ` to ${address}`}`;
     if (rest.equals(echo))
-      return sensorFault(
-        'silent',
-        `the head on ${port.path} gives back the request, and the meter does not answer: see that the head sits straight, the right way up`,
-      );
-    return sensorFault(
-      'silent',
-      `${rest.length} bytes came on ${port.path}, and no identification of a meter (baud rate? parity? other light?)`,
-    );
+      return `the head on ${port.path} gives back the request, and the meter does not answer: see that the head sits straight, the right way up`;
+    return `${rest.length} bytes came on ${port.path}, and no identification of a meter (baud rate? parity? other light?)`;
   }
 
   /** Why a meter that told who it is gave no whole answer. */
-  #broken({ text, mode }: Identification): AgentError {
+  #broken({ text, mode }: Identification): string {
     const { port } = this.#bus;
-    if (!port.plugged) return sensorFault('silent', `${port.path} ${port.outage ?? 'is unplugged'}`);
+    if (!port.plugged) return `${port.path} ${port.outage ?? 'is unplugged'}`;
     const { length } = this.#conversation.rest;
     const speed = `${this.#baudRate} baud, mode ${mode}`;
-    return sensorFault(
-      'silent',
-      length === 0
-        ? `the meter ${text} on ${port.path} told who it is, and no more (${speed}): a lower maxBaudRate may help, or another mode`
-        : `the meter ${text} on ${port.path} stopped after ${length} bytes (${speed}): see that the head sits straight; a lower maxBaudRate may help`,
-    );
+    return length === 0
+      ? `the meter ${text} on ${port.path} told who it is, and no more (${speed}): a lower maxBaudRate may help, or another mode`
+      : `the meter ${text} on ${port.path} stopped after ${length} bytes (${speed}): see that the head sits straight; a lower maxBaudRate may help`;
   }
 
   /** Words for a readout that was still coming when its deadline was over. */
