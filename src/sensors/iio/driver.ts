@@ -43,20 +43,27 @@ export async function open(config: IioConfig, deps: SensorDeps, signal: AbortSig
 }
 
 function readable(channel: IioChannel, device: KernelDevice, port: IioPort): DeviceChannel {
-  const numberOf = async (file: string, signal: AbortSignal): Promise<number> =>
-    numberIn(await port.read(device, file, signal), file);
+  const { name, key, file } = channel;
   return {
-    name: channel.name,
-    key: channel.key,
+    name,
+    key,
     read: async (signal) => {
-      const { file, scaleFile, offsetFile } = channel;
-      const came = await numberOf(file, signal);
-      // A driver that chooses its range by itself changes them.
-      const offset = offsetFile === undefined ? 0 : await numberOf(offsetFile, signal);
-      const scale = scaleFile === undefined ? 1 : await numberOf(scaleFile, signal);
-      return readingOf({ ...channel, scale, offset }, came);
+      const came = numberIn(await port.read(device, file, signal), file);
+      // A driver that chooses its range by itself changes scale and offset.
+      return readingOf(await withScale(channel, { device, port }, signal), came);
     },
   };
+}
+
+async function withScale(
+  channel: IioChannel,
+  { device, port }: { readonly device: KernelDevice; readonly port: IioPort },
+  signal: AbortSignal,
+): Promise<ScaledChannel> {
+  const numberOf = async (file: string | undefined, otherwise: number): Promise<number> =>
+    file === undefined ? otherwise : numberIn(await port.read(device, file, signal), file);
+  const { offsetFile, scaleFile } = channel;
+  return { ...channel, offset: await numberOf(offsetFile, 0), scale: await numberOf(scaleFile, 1) };
 }
 
 function readingOf({ key, unit, factor, scale, offset }: ScaledChannel, came: number): Reading {
@@ -75,12 +82,7 @@ async function openBuffered(config: IioConfig, { ports, log }: SensorDeps, signa
     config,
   );
   const channels: ScaledChannel[] = [];
-  for (const channel of chosen) {
-    const { scaleFile, offsetFile } = channel;
-    const numberOf = async (file: string | undefined, otherwise: number): Promise<number> =>
-      file === undefined ? otherwise : numberIn(await port.read(device, file, signal), file);
-    channels.push({ ...channel, scale: await numberOf(scaleFile, 1), offset: await numberOf(offsetFile, 0) });
-  }
+  for (const channel of chosen) channels.push(await withScale(channel, { device, port }, signal));
   const capture = await port.capture(
     device,
     {
