@@ -12,7 +12,7 @@ export const hwmon = defineSensor({
   twin: () => import('./twin.ts'),
   keys: channelKeys,
   valueType: ({ channels }, key) => (channels === undefined && key.endsWith('Alarm') ? 'boolean' : 'number'),
-  faults: (config, path) => channelFaults(config, path),
+  faults: channelFaults,
   device: {
     path: '/sys/class/hwmon',
     enable: 'load the chip’s driver (on a Raspberry Pi: a dtoverlay line in config.txt, then reboot)',

@@ -85,7 +85,6 @@ export interface IioChannel {
   readonly factor: number;
   /** The processed value, or the raw one. */
   readonly file: string;
-  readonly isProcessed: boolean;
   /** Files of scale and offset, where the driver has them. */
   readonly scaleFile?: string;
   readonly offsetFile?: string;
@@ -117,12 +116,11 @@ function channelOf(name: string, file: string, isProcessed: boolean, there: Read
   return {
     name,
     key,
-    ...(hasUnit && words.unit !== undefined && { unit: words.unit }),
+    unit: hasUnit ? words.unit : undefined,
     factor: hasUnit ? words.factor : 1,
     file,
-    isProcessed,
-    ...(scaleFile !== undefined && { scaleFile }),
-    ...(offsetFile !== undefined && { offsetFile }),
+    scaleFile,
+    offsetFile,
   };
 }
 

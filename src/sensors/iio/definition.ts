@@ -26,7 +26,7 @@ export const iio = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   keys: channelKeys,
-  faults: (config, path) => channelFaults(config, path),
+  faults: channelFaults,
   device: {
     path: '/sys/bus/iio/devices',
     enable: 'load the chip’s driver (on a Raspberry Pi: a dtoverlay line in config.txt, then reboot)',
