@@ -55,7 +55,7 @@ export interface ProgramShare {
   close(): Promise<void>;
 }
 
-export const DEFAULT_BOUNDS: ProgramBounds = {
+const DEFAULT_BOUNDS: ProgramBounds = {
   maxLineBytes: 16_000,
   linesPerS: 100,
   bytesPerS: 64_000,
@@ -156,12 +156,8 @@ interface Command {
 
 class ProgramRun {
   users = 0;
-  readonly bounds: { -readonly [K in keyof ProgramBounds]: ProgramBounds[K] } = {
-    maxLineBytes: DEFAULT_BOUNDS.maxLineBytes,
-    linesPerS: DEFAULT_BOUNDS.linesPerS,
-    bytesPerS: DEFAULT_BOUNDS.bytesPerS,
-    maxMemoryBytes: DEFAULT_BOUNDS.maxMemoryBytes,
-  };
+  /** Changed in place: the program that runs keeps to them as well. */
+  readonly bounds = structuredClone(DEFAULT_BOUNDS);
   readonly #settings: ProgramSettings;
   readonly #deps: RunDeps;
   readonly #closing = new AbortController();
