@@ -90,7 +90,9 @@ export const modbusWrite = defineActuator({
   texts: ({ map }) => (map === undefined ? undefined : Object.values(map)),
   maxPulseMs: (config) => (isSwitch(config) ? (config.maxPulseMs ?? DEFAULT_MAX_PULSE_MS) : undefined),
   range: (config) => {
-    const ranges = valueRegisters(config).flatMap((register) => [modbusRange(register) ?? []].filter(isRange));
+    const ranges = valueRegisters(config)
+      .map(modbusRange)
+      .filter((range) => range !== undefined);
     if (ranges.length === 0) return undefined;
     return [Math.max(...ranges.map(([least]) => least)), Math.min(...ranges.map(([, most]) => most))];
   },
@@ -126,10 +128,6 @@ export const modbusWrite = defineActuator({
       return first ? [finding(at, problem, `an address of its own; ${pathText(first.path)} has it already`)] : [];
     }),
 });
-
-function isRange(range: readonly [number, number] | readonly []): range is readonly [number, number] {
-  return range.length === 2;
-}
 
 function placesOf(config: ModbusWriteConfig, path: ConfigPath): Parameters<typeof numberFaults>[0] {
   const { table: of, registers } = config;
