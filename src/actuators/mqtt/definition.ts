@@ -75,20 +75,19 @@ export function typeOf({ valueType: told, send }: Pick<MqttOutputConfig, 'valueT
 }
 
 function faults(config: MqttOutputConfig, path: ConfigPath): Finding[] {
-  const { template, send, stateTopic, statePath, states } = config;
+  const { template, send, stateTopic, statePath } = config;
   if (template === undefined && send === undefined)
     return [
       findingAtKey(path, 'tells nothing', 'template: with {value} in it, or send: with the message of each value'),
     ];
   if (template !== undefined && send !== undefined)
     return [findingAtKey([...path, 'send'], 'send beside template', 'one of them')];
-  const ofState = { statePath, states };
   return [
     ...valueFaults(config, path, 'send'),
     ...valueFaults(config, path, 'states'),
     ...(stateTopic === undefined
       ? (['statePath', 'states'] as const)
-          .filter((option) => ofState[option] !== undefined)
+          .filter((option) => config[option] !== undefined)
           .map((option) => noEffect(path, option, 'stateTopic'))
       : []),
     ...(stateTopic === config.topic
