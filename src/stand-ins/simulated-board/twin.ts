@@ -52,8 +52,6 @@ export interface ChipContext {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-export type ChipFactory = (context: ChipContext) => SimulatedChip;
-
 /** Most chips: the first byte written is a register's number, which then counts up with every byte. */
 export abstract class RegisterChip implements SimulatedChip {
   protected readonly registers = new Uint8Array(256);
