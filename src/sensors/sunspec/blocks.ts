@@ -47,10 +47,7 @@ const CENTI = 0.01;
 
 const INVERTER: Block = {
   points: {
-    currentTotal: [2, 'uint16', 6],
-    currentL1: [3, 'uint16', 6],
-    currentL2: [4, 'uint16', 6],
-    currentL3: [5, 'uint16', 6],
+    ...phases('currentTotal', 2, 'uint16', 6),
     voltageL1L2: [7, 'uint16', 13],
     voltageL2L3: [8, 'uint16', 13],
     voltageL3L1: [9, 'uint16', 13],
@@ -77,10 +74,7 @@ const INVERTER: Block = {
 
 const INVERTER_FLOAT: Block = {
   points: {
-    currentTotal: [2, 'float32'],
-    currentL1: [4, 'float32'],
-    currentL2: [6, 'float32'],
-    currentL3: [8, 'float32'],
+    ...phases('currentTotal', 2, 'float32'),
     voltageL1L2: [10, 'float32'],
     voltageL2L3: [12, 'float32'],
     voltageL3L1: [14, 'float32'],
@@ -107,56 +101,38 @@ const INVERTER_FLOAT: Block = {
 
 const METER: Block = {
   points: {
-    ...phases('current', 2, 'int16', 6),
-    voltageAverage: [7, 'int16', 15],
-    voltageL1: [8, 'int16', 15],
-    voltageL2: [9, 'int16', 15],
-    voltageL3: [10, 'int16', 15],
+    ...phases('currentTotal', 2, 'int16', 6),
+    ...phases('voltageAverage', 7, 'int16', 15),
     voltageLineAverage: [11, 'int16', 15],
     voltageL1L2: [12, 'int16', 15],
     voltageL2L3: [13, 'int16', 15],
     voltageL3L1: [14, 'int16', 15],
     frequency: [16, 'int16', 17],
-    ...phases('power', 18, 'int16', 22),
-    ...phases('apparentPower', 23, 'int16', 27),
-    ...phases('reactivePower', 28, 'int16', 32),
-    ...phases('powerFactor', 33, 'int16', 37, CENTI),
-    energyExport: [38, 'acc32', 54, KILO],
-    energyExportL1: [40, 'acc32', 54, KILO],
-    energyExportL2: [42, 'acc32', 54, KILO],
-    energyExportL3: [44, 'acc32', 54, KILO],
-    energyImport: [46, 'acc32', 54, KILO],
-    energyImportL1: [48, 'acc32', 54, KILO],
-    energyImportL2: [50, 'acc32', 54, KILO],
-    energyImportL3: [52, 'acc32', 54, KILO],
+    ...phases('powerTotal', 18, 'int16', 22),
+    ...phases('apparentPowerTotal', 23, 'int16', 27),
+    ...phases('reactivePowerTotal', 28, 'int16', 32),
+    ...phases('powerFactorTotal', 33, 'int16', 37, CENTI),
+    ...phases('energyExport', 38, 'acc32', 54, KILO),
+    ...phases('energyImport', 46, 'acc32', 54, KILO),
     fault: [105, 'bitfield32'],
   },
 };
 
 const METER_FLOAT: Block = {
   points: {
-    ...phases('current', 2, 'float32'),
-    voltageAverage: [10, 'float32'],
-    voltageL1: [12, 'float32'],
-    voltageL2: [14, 'float32'],
-    voltageL3: [16, 'float32'],
+    ...phases('currentTotal', 2, 'float32'),
+    ...phases('voltageAverage', 10, 'float32'),
     voltageLineAverage: [18, 'float32'],
     voltageL1L2: [20, 'float32'],
     voltageL2L3: [22, 'float32'],
     voltageL3L1: [24, 'float32'],
     frequency: [26, 'float32'],
-    ...phases('power', 28, 'float32'),
-    ...phases('apparentPower', 36, 'float32'),
-    ...phases('reactivePower', 44, 'float32'),
-    ...phases('powerFactor', 52, 'float32'),
-    energyExport: [60, 'float32', undefined, KILO],
-    energyExportL1: [62, 'float32', undefined, KILO],
-    energyExportL2: [64, 'float32', undefined, KILO],
-    energyExportL3: [66, 'float32', undefined, KILO],
-    energyImport: [68, 'float32', undefined, KILO],
-    energyImportL1: [70, 'float32', undefined, KILO],
-    energyImportL2: [72, 'float32', undefined, KILO],
-    energyImportL3: [74, 'float32', undefined, KILO],
+    ...phases('powerTotal', 28, 'float32'),
+    ...phases('apparentPowerTotal', 36, 'float32'),
+    ...phases('reactivePowerTotal', 44, 'float32'),
+    ...phases('powerFactorTotal', 52, 'float32'),
+    ...phases('energyExport', 60, 'float32', undefined, KILO),
+    ...phases('energyImport', 68, 'float32', undefined, KILO),
     fault: [124, 'bitfield32'],
   },
 };
@@ -225,18 +201,19 @@ export const BLOCKS: Readonly<Record<BlockId, Block>> = {
   },
 };
 
-/** Sum of the phases and each of them, one after another. */
+/** Sum or mean of the phases under its own key, and each of them, one after another. */
 function phases(
-  name: string,
+  key: string,
   place: number,
   type: PointType,
   factorAt?: number,
   scale?: number,
 ): Readonly<Record<string, Point>> {
-  const width = type === 'float32' ? 2 : 1;
+  const width = type === 'float32' || type === 'acc32' ? 2 : 1;
+  const name = key.replace(/Total$|Average$/, '');
   return Object.fromEntries(
-    ['Total', 'L1', 'L2', 'L3'].map((ending, at) => [
-      `${name}${ending}`,
+    [key, `${name}L1`, `${name}L2`, `${name}L3`].map((one, at) => [
+      one,
       [place + at * width, type, factorAt, scale] as const,
     ]),
   );
