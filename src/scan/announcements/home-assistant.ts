@@ -73,17 +73,14 @@ export function homeAssistantDevices(heard: HeardMessages): readonly AnnouncedDe
     const [, component, id] = /^homeassistant\/([^/]+)\/(.+)\/config$/.exec(topic) ?? [];
     return component === undefined || id === undefined ? [] : entitiesOf(component, id, objectIn(jsonIn(text)));
   });
-  return [...new Set(entities.map(({ device }) => device))].map((device) => {
-    const own = entities.filter((one) => one.device === device);
-    return {
-      family: 'Home Assistant' as const,
-      name: device,
-      model: own.find(({ model }) => model !== undefined)?.model,
-      sensors: sensorsOf(own),
-      outputs: own.flatMap(outputOf),
-      leftOut: own.flatMap(leftOutOf),
-    };
-  });
+  return [...Map.groupBy(entities, ({ device }) => device)].map(([name, own]) => ({
+    family: 'Home Assistant' as const,
+    name,
+    model: own.find(({ model }) => model !== undefined)?.model,
+    sensors: sensorsOf(own),
+    outputs: own.flatMap(outputOf),
+    leftOut: own.flatMap(leftOutOf),
+  }));
 }
 
 function entitiesOf(component: string, id: string, told: JsonObject): readonly Entity[] {
@@ -127,26 +124,19 @@ function sensorsOf(entities: readonly Entity[]): readonly AnnouncedSensor[] {
     .filter((one, at, all) => all.findIndex(({ topic, key }) => topic === one.topic && key === one.key) === at);
   const ofJson = values.filter(({ place }) => place !== '');
   const numbers = values.filter(({ place, unit }) => place === '' && unit !== undefined);
-  const topics = [...new Set(ofJson.map(({ topic }) => topic))];
   const unitsOf = (some: typeof values): Record<string, string> =>
     Object.fromEntries(some.flatMap(({ key, unit }) => (unit === undefined ? [] : [[key, unit]])));
   const scalesOf = (some: typeof values): Record<string, number> =>
     Object.fromEntries(some.flatMap(({ key, scale }) => (scale === 1 ? [] : [[key, scale]])));
   return [
-    ...topics.map((topic): AnnouncedSensor => {
-      const own = ofJson.filter((one) => one.topic === topic);
+    ...[...Map.groupBy(ofJson, ({ topic }) => topic)].map(([topic, own]): AnnouncedSensor => {
       const paths = Object.fromEntries(own.map(({ key, place }) => [key, place]));
       return { topic, paths, units: unitsOf(own), scales: scalesOf(own), availability: own[0]?.availability };
     }),
-    ...numbers.map(
-      (one): AnnouncedSensor => ({
-        topic: one.topic,
-        key: one.key,
-        units: unitsOf([one]),
-        scales: scalesOf([one]),
-        availability: one.availability,
-      }),
-    ),
+    ...numbers.map((one): AnnouncedSensor => {
+      const { topic, key, availability } = one;
+      return { topic, key, units: unitsOf([one]), scales: scalesOf([one]), availability };
+    }),
   ];
 }
 

@@ -14,8 +14,6 @@ import {
   textIn,
 } from './announced.ts';
 
-/** Base of the topics of the first generation. */
-const FIRST = 'shellies';
 const SWITCH = { on: 'on', off: 'off' } as const;
 const VALUES: readonly (readonly [key: string, place: readonly string[], unit: string])[] = [
   ['power', ['apower'], 'W'],
@@ -30,14 +28,14 @@ export function shellyDevices(heard: HeardMessages): readonly AnnouncedDevice[] 
 }
 
 function firstGeneration(heard: HeardMessages): readonly AnnouncedDevice[] {
-  const announced = objectIn(jsonIn(heard.get(`${FIRST}/announce`)));
-  const ids = [...heard.keys()].flatMap((topic) => /^shellies\/([^/]+)\/relay\/\d+$/.exec(topic)?.[1] ?? []);
-  return [...new Set(ids)].map((id) => {
+  const announced = objectIn(jsonIn(heard.get('shellies/announce')));
+  const all = [...heard.keys()].flatMap((topic) => {
+    const [, id, number] = /^shellies\/([^/]+)\/relay\/(\d+)$/.exec(topic) ?? [];
+    return id === undefined || number === undefined ? [] : [{ id, number }];
+  });
+  return [...Map.groupBy(all, ({ id }) => id)].map(([id, own]) => {
     const base = `shellies/${id}`;
-    const relays = [...heard.keys()].flatMap((topic) => {
-      const number = topic.startsWith(`${base}/relay/`) ? topic.slice(`${base}/relay/`.length) : '';
-      return /^\d+$/.test(number) ? [number] : [];
-    });
+    const relays = own.map(({ number }) => number);
     const part = (number: string): string => (relays.length === 1 ? '' : number);
     const availability = availabilityOf(base, heard);
     return {
@@ -69,8 +67,7 @@ function laterGenerations(heard: HeardMessages): readonly AnnouncedDevice[] {
       ? []
       : [{ base, number, topic, status }];
   });
-  return [...new Set(parts.map(({ base }) => base))].map((base) => {
-    const own = parts.filter((one) => one.base === base);
+  return [...Map.groupBy(parts, ({ base }) => base)].map(([base, own]) => {
     const part = (number: string): string => (own.length === 1 ? '' : number);
     return {
       family: 'Shelly' as const,

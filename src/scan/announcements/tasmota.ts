@@ -2,8 +2,7 @@
  * Tasmota: `tasmota/discovery/MAC/config` has names, relays and how topics are made, `…/sensors` a message of the sensors
  * (tasmota.github.io, "MQTT discovery").
  */
-import type { JsonObject, JsonValue } from '../../values/json.ts';
-import { isJsonObject } from '../../values/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/json.ts';
 import {
   type AnnouncedDevice,
   type AnnouncedOutput,
