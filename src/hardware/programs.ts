@@ -15,6 +15,7 @@ import { LastingProgram, type ProgramBounds } from '../host/lasting-program.ts';
 import type { Log } from '../host/log.ts';
 import { endOrphans, markOf } from '../host/program-family.ts';
 import { once } from '../host/shared-work.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import { type JsonValue, stringifyJson } from '../values/json.ts';
 import { Listeners } from '../values/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
@@ -120,12 +121,11 @@ export class Programs {
   }
 
   #started(identity: string, settings: ProgramSettings, log: Log): ProgramRun {
-    const pace = this.#paces.get(identity) ?? {
+    const pace = getOrInsert(this.#paces, identity, () => ({
       backoff: new Backoff(BACKOFF, this.#clock),
       notBeforeMs: 0,
       outage: undefined,
-    };
-    this.#paces.set(identity, pace);
+    }));
     const before = this.#closing.get(identity);
     const mark = async (): Promise<string> => {
       await before;
