@@ -76,12 +76,6 @@ export interface BoardMove {
 
 export type BoardOperation = keyof BoardOperations;
 
-export interface BoardRequest {
-  readonly id: number;
-  readonly op: BoardOperation;
-  readonly params: JsonValue;
-}
-
 export type BoardReply = {
   readonly id: number;
   readonly result?: JsonValue;

@@ -39,10 +39,6 @@ export class KeptMessages {
     this.#bounds = bounds;
   }
 
-  get count(): number {
-    return this.#waiting.length;
-  }
-
   get hasRoom(): boolean {
     return this.#waiting.length < this.#bounds.maxCount && this.#bytes < this.#bounds.maxBytes;
   }

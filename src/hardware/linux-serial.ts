@@ -69,9 +69,9 @@ export class LinuxSerial implements SerialPorts {
           : messageOf(cause);
       throw retryable('hardware/serial-failed', `the serial ports cannot be listed: ${why}`, cause);
     });
-    return found.map(({ path, manufacturer: maker, vendorId, productId, pnpId }) => {
+    return found.map(({ path, manufacturer: maker, pnpId }) => {
       const stablePath = pnpId === undefined ? undefined : `/dev/serial/by-id/${pnpId}`;
-      return { path, stablePath, maker, vendorId, productId };
+      return { path, stablePath, maker };
     });
   }
 

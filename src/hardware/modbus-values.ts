@@ -9,8 +9,6 @@ export interface ModbusLayout {
   readonly byteOrder: 'big' | 'little';
   /** For `bool` in a register. */
   readonly bit?: number | undefined;
-  /** For `string`: its registers. */
-  readonly length?: number | undefined;
 }
 
 const MAX_FLOAT32 = 2 ** 128 - 2 ** 104;

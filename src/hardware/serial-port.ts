@@ -56,8 +56,6 @@ export interface SerialDescription {
   /** The name that stays the same when ports are renumbered. */
   readonly stablePath?: string;
   readonly maker?: string;
-  readonly vendorId?: string;
-  readonly productId?: string;
 }
 
 export interface SerialPorts {

@@ -15,7 +15,6 @@ export const twin: Twin = {
 interface TableField {
   readonly register: number;
   readonly width: number;
-  readonly signed?: boolean;
   readonly byteOrder?: 'big' | 'little';
   readonly shift?: number;
   readonly scale?: number;

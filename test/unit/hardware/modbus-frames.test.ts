@@ -100,9 +100,9 @@ describe('values', () => {
     expect(decodeModbus([0x4842, 0x0000], { ...float, byteOrder: 'little' })).toBe(50);
     expect(decodeModbus([0x0000, 0x4842], { ...float, wordOrder: 'little', byteOrder: 'little' })).toBe(50);
     expect(decodeModbus([0x0008], { type: 'bool', wordOrder: 'big', byteOrder: 'big', bit: 3 })).toBe(true);
-    expect(
-      decodeModbus([0x4d65, 0x7465, 0x7200], { type: 'string', wordOrder: 'big', byteOrder: 'big', length: 3 }),
-    ).toBe('Meter');
+    expect(decodeModbus([0x4d65, 0x7465, 0x7200], { type: 'string', wordOrder: 'big', byteOrder: 'big' })).toBe(
+      'Meter',
+    );
     expect(() => decodeModbus([0x7fc0, 0], float)).toThrow(/no number/);
   });
 
