@@ -14,6 +14,8 @@ import {
   textIn,
 } from './announced.ts';
 
+/** Base of the topics of the first generation. */
+const FIRST = 'shellies';
 const SWITCH = { on: 'on', off: 'off' } as const;
 const VALUES: readonly (readonly [key: string, place: readonly string[], unit: string])[] = [
   ['power', ['apower'], 'W'],
@@ -28,13 +30,13 @@ export function shellyDevices(heard: HeardMessages): readonly AnnouncedDevice[] 
 }
 
 function firstGeneration(heard: HeardMessages): readonly AnnouncedDevice[] {
-  const announced = objectIn(jsonIn(heard.get('shellies/announce')));
+  const announced = objectIn(jsonIn(heard.get(`${FIRST}/announce`)));
   const all = [...heard.keys()].flatMap((topic) => {
     const [, id, number] = /^shellies\/([^/]+)\/relay\/(\d+)$/.exec(topic) ?? [];
     return id === undefined || number === undefined ? [] : [{ id, number }];
   });
   return [...Map.groupBy(all, ({ id }) => id)].map(([id, own]) => {
-    const base = `shellies/${id}`;
+    const base = `${FIRST}/${id}`;
     const relays = own.map(({ number }) => number);
     const part = (number: string): string => (relays.length === 1 ? '' : number);
     const availability = availabilityOf(base, heard);

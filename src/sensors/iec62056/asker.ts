@@ -207,8 +207,7 @@ class Asker implements ReadoutSource {
       return await this.#conversation.next(find, what, signal);
     } catch (cause) {
       if (!(cause instanceof AgentError)) throw cause;
-      const why = identification === undefined ? this.#silence() : this.#broken(identification);
-      throw sensorFault('silent', why, cause);
+      throw identification === undefined ? this.#silence(cause) : this.#broken(identification, cause);
     }
   }
 
@@ -226,28 +225,44 @@ class Asker implements ReadoutSource {
   }
 
   /** Why no identification came. */
-  #silence(): string {
+  #silence(cause: AgentError): AgentError {
     const { port } = this.#bus;
     const { address } = this.#config;
     const { rest } = this.#conversation;
     const echo = Buffer.from(request(address));
-    if (!port.plugged) return `${port.path} ${port.outage ?? 'is unplugged'}`;
+    if (!port.plugged) return sensorFault('silent', `${port.path} ${port.outage ?? 'is unplugged'}`, cause);
     if (rest.length === 0)
-      return `the meter on ${port.path} does not answer${address === undefined ? '' : ` to ${address}`}`;
+      return sensorFault(
+        'silent',
+        `the meter on ${port.path} does not answer${address === undefined ? '' : ` to ${address}`}`,
+        cause,
+      );
     if (rest.equals(echo))
-      return `the head on ${port.path} gives back the request, and the meter does not answer: see that the head sits straight, the right way up`;
-    return `${rest.length} bytes came on ${port.path}, and no identification of a meter (baud rate? parity? other light?)`;
+      return sensorFault(
+        'silent',
+        `the head on ${port.path} gives back the request, and the meter does not answer: see that the head sits straight, the right way up`,
+        cause,
+      );
+    return sensorFault(
+      'silent',
+      `${rest.length} bytes came on ${port.path}, and no identification of a meter (baud rate? parity? other light?)`,
+      cause,
+    );
   }
 
   /** Why a meter that told who it is gave no whole answer. */
-  #broken({ text, mode }: Identification): string {
+  #broken({ text, mode }: Identification, cause: AgentError): AgentError {
     const { port } = this.#bus;
-    if (!port.plugged) return `${port.path} ${port.outage ?? 'is unplugged'}`;
+    if (!port.plugged) return sensorFault('silent', `${port.path} ${port.outage ?? 'is unplugged'}`, cause);
     const { length } = this.#conversation.rest;
     const speed = `${this.#baudRate} baud, mode ${mode}`;
-    return length === 0
-      ? `the meter ${text} on ${port.path} told who it is, and no more (${speed}): a lower maxBaudRate may help, or another mode`
-      : `the meter ${text} on ${port.path} stopped after ${length} bytes (${speed}): see that the head sits straight; a lower maxBaudRate may help`;
+    return sensorFault(
+      'silent',
+      length === 0
+        ? `the meter ${text} on ${port.path} told who it is, and no more (${speed}): a lower maxBaudRate may help, or another mode`
+        : `the meter ${text} on ${port.path} stopped after ${length} bytes (${speed}): see that the head sits straight; a lower maxBaudRate may help`,
+      cause,
+    );
   }
 
   /** Words for a readout that was still coming when its deadline was over. */
