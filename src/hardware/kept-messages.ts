@@ -1,7 +1,7 @@
 /**
  * Messages that came and are not acknowledged yet. Each is acknowledged once it is kept and all before it are, as MQTT wants the order (MQTT 5.0,
  * section 4.6). What waits is bounded in count and bytes: beyond that the reader of the connection waits, and nothing is dropped. Messages of an
- * earlier connection stay in the order, since a repetition of one may be kept by nothing but its first copy.
+ * earlier connection stay in the order: when the broker repeats one, only its first copy may be kept.
  */
 
 /** Messages that wait for their commit: a hundred a second for ten seconds. */
@@ -20,7 +20,7 @@ interface Waiting {
   error?: unknown;
 }
 
-/** Fields of a message beside what keeps it. */
+/** Size of a message, and what follows once it is kept or lost. */
 export interface TakenMessage {
   readonly bytes: number;
   /** Called once, in its turn. */
@@ -43,7 +43,7 @@ export class KeptMessages {
     return this.#waiting.length < this.#bounds.maxCount && this.#bytes < this.#bounds.maxBytes;
   }
 
-  /** @param kept resolves once the message is kept; undefined for one that is at once. */
+  /** @param kept resolves once the message is kept; undefined for a message that is kept already. */
   take({ bytes, acknowledge, fail }: TakenMessage, kept: Promise<unknown> | undefined): void {
     const waiting: Waiting = { bytes, acknowledge, fail, outcome: kept === undefined ? 'kept' : 'open' };
     this.#waiting.push(waiting);

@@ -9,7 +9,7 @@ import { KEPT_BOUNDS, KeptMessages } from './kept-messages.ts';
 import type { BrokerConnection } from './mqtt-broker-connection.ts';
 import type { MqttBrokerSettings, MqttConnection, MqttPort } from './mqtt-port.ts';
 
-/** Those who have a broker's old settings give them back together, when it is configured anew. */
+/** Time in which all users of a broker's old settings close them after its section has changed. */
 const GIVEN_BACK_WITHIN_MS = 1_000;
 
 interface Shared {

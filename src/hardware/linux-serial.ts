@@ -32,7 +32,7 @@ export interface LinuxSerialDeps {
   readonly loadNative?: () => Promise<{ readonly SerialPort: typeof NodeSerialPort }>;
 }
 
-/** How soon a port that vanished unnoticed is given up. */
+/** How often the device file is looked for, in case the port vanished unnoticed. */
 const LOOK_EVERY_MS = 1_000;
 /** How soon, and at least how often, a lost port is tried again, ms. */
 const REOPEN = { firstMs: 250, maxMs: 10_000 };
@@ -81,7 +81,7 @@ export class LinuxSerial implements SerialPorts {
 }
 
 interface PortDeps extends LinuxSerialDeps {
-  /** Waiting until the last byte is sent takes a thread of the pool, for ever when an adapter stands still. */
+  /** Queue of the waits for the last byte: each takes a thread of the pool, for ever when the adapter hangs. */
   readonly drains: TurnQueue;
 }
 
@@ -97,7 +97,7 @@ class LinuxSerialPort implements SerialPort {
   readonly onPlug = this.#plugs.add;
   readonly #closing = new AbortController();
   #native: NodeSerialPort | undefined;
-  /** Those that hold now. */
+  /** Settings in force. */
   #speed: Required<SerialSpeed>;
   #isReopening = false;
 
@@ -263,7 +263,7 @@ function speedOf({ baudRate, dataBits = 8, stopBits = 1, parity = 'none' }: Seri
   return { baudRate, dataBits, stopBits, parity };
 }
 
-/** Which device is behind the path now; links are followed. */
+/** Returns which device is behind the path now; links are followed. */
 async function fileIdentity(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   return found === undefined ? 'gone' : `${found.rdev}/${found.ino}`;

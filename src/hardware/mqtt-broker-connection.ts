@@ -38,7 +38,7 @@ const RELEASE_AFTER_MS = 120_000;
 const BUFFERED_BYTES = 256 * 1024;
 /** How long the broker keeps the session of a gateway that does not come back, s. */
 const SESSION_EXPIRES_S = 30 * 86_400;
-/** A broker that does not take leave is left. */
+/** Timeout of an orderly disconnect; then the connection is cut. */
 const CLOSE_WITHIN_MS = 1_000;
 /** A broker acknowledges a message within milliseconds; without an answer for so long the way to it is cut. */
 const ACKNOWLEDGE_WITHIN_MS = 5_000;
@@ -84,10 +84,10 @@ export class BrokerConnection {
   #client: MqttClient | undefined;
   /** Below TLS, where that is spoken. */
   #socket: Socket | undefined;
-  /** Signs of the broker on the connection that is being made, or is there. */
+  /** Signs of the broker on the present connection: that TLS is up, and the first byte without TLS. */
   #isSecure = false;
   #firstByte: number | undefined;
-  /** Connections in a row on which it hung up soon after it had let the gateway in. */
+  /** Connections in a row on which the broker hung up soon after it had accepted the gateway. */
   #hangUps = 0;
   #running: Promise<void> = Promise.resolve();
   #isFirst = true;
@@ -189,14 +189,14 @@ export class BrokerConnection {
     });
     client.on('close', () => {
       this.#client = undefined;
-      // Reasons of this side are told already.
+      // A reason that this side knows stands already.
       if (!isTold && (inAtMs === undefined || this.#outage === undefined)) hangUp();
       else this.#hangUps = 0;
       for (const subscription of this.#subscriptions.values()) subscription.isAsked = false;
       this.#lost.tell();
       end();
     });
-    // Each publication that waits for its answer has one.
+    // Each publication that waits for its PUBACK has a listener.
     client.setMaxListeners(0);
     this.#takeMessages(client);
     signal.addEventListener('abort', stop, { once: true });
@@ -206,7 +206,7 @@ export class BrokerConnection {
     cancelStop();
     this.#client = undefined;
     this.#dropUnclaimed();
-    // Ends what is left of it.
+    // Ends what is left of the connection.
     client.stream.destroy();
   }
 
@@ -303,7 +303,7 @@ export class BrokerConnection {
       if (messageId !== undefined && this.#client === client)
         client.stream.write(Buffer.of(0x40, 2, messageId >> 8, messageId & 0xff));
     };
-    // Its acknowledgement would be that of all before it to the broker: another connection is given it again.
+    // Acknowledgements go out in order. So the connection is ended, and the broker sends the message again on the next one.
     const fail = (error: unknown): void => {
       if (messageId === undefined || this.#client !== client) return;
       this.#outage = `a message could not be kept: ${messageOf(error)}`;
@@ -314,7 +314,7 @@ export class BrokerConnection {
     this.#kept.take({ bytes: bytes.length + topic.length, acknowledge, fail }, kept);
   }
 
-  /** Returns what is to be waited for; undefined when all have kept it. @param numbers of the filters for which it comes: for others there is a copy. */
+  /** Returns what keeps the message; undefined when all have kept it. @param numbers of the filters it comes for; other filters get a copy each. */
   #deliver(message: MqttMessage, numbers: readonly number[]): Promise<unknown> | undefined {
     const wanted = [...this.#subscriptions.values()].filter(
       ({ filter }) =>
@@ -343,7 +343,7 @@ export class BrokerConnection {
     });
   }
 
-  /** Gives up messages that nobody has taken: they come again with the next connection. */
+  /** Drops messages that nobody has taken; the broker sends them again on the next connection. */
   #dropUnclaimed(): void {
     const ended = retryable('hardware/mqtt-no-answer', `the connection to ${this.#host} has ended`);
     for (const { claim } of [...this.#unclaimed]) claim(Promise.reject(ended));
@@ -367,7 +367,7 @@ export class BrokerConnection {
       if (matchesFilter(filter, message.topic)) claim(told(listener, message));
     if (this.#client !== undefined) this.#ask(subscription, this.#client);
     return () => {
-      // A second call would leave a release that nobody cancels, and take the filter from who listens by then.
+      // A second call would schedule a release that nobody cancels, and end the subscription of later listeners.
       if (!subscription.listeners.delete(listener)) return;
       if (subscription.listeners.size > 0 || this.#closing.signal.aborted) return;
       subscription.cancelRelease = this.#clock.after(RELEASE_AFTER_MS, () => {
@@ -380,7 +380,7 @@ export class BrokerConnection {
   #ask(subscription: Subscription, client: MqttClient): void {
     if (subscription.isAsked) return;
     subscription.isAsked = true;
-    // Retained messages are told once in a run: on each connection they would be taken for news.
+    // Retained messages are asked for once in a run: on each later connection they would look new.
     const rh = this.#isFirst || subscription.refusal !== undefined ? 0 : 1;
     const isNumbered = this.#settings.version === '5' && this.#takesNumbers;
     const numbered = isNumbered ? { properties: { subscriptionIdentifier: numberOf(subscription.filter) } } : {};
@@ -395,7 +395,7 @@ export class BrokerConnection {
     const { topic, payload, retain, qos = 1, expiresAfterMs } = publication;
     const client = this.#client;
     signal.throwIfAborted();
-    // A socket that is closed and not told yet would lose it, and the library would keep it.
+    // A socket that has closed unnoticed would lose the message, or the library would keep it for later.
     if (client === undefined || !client.connected)
       throw retryable('hardware/mqtt-no-answer', this.#outage ?? `${this.#host} is not connected`);
     const message = typeof payload === 'string' ? payload : Buffer.from(payload);
@@ -403,7 +403,7 @@ export class BrokerConnection {
       expiresAfterMs === undefined || this.#settings.version !== '5'
         ? {}
         : { properties: { messageExpiryInterval: Math.max(1, Math.floor(expiresAfterMs / 1_000)) } };
-    // Messages that lie in a socket without an answer would arrive when the network is back, and move something that nobody waits for.
+    // Unacknowledged messages in the socket would arrive when the network is back, and move an output that nobody waits for by then.
     const cancelReset = this.#clock.after(ACKNOWLEDGE_WITHIN_MS, () => {
       if (this.#client !== client) return;
       this.#outage = `${this.#host} did not acknowledge a message`;
@@ -427,7 +427,7 @@ export class BrokerConnection {
   }
 }
 
-/** The listener's promise; a fault of its own is one of the message. */
+/** Returns the listener's promise; an error that the listener throws counts as a message that was not kept. */
 function told(listener: MqttListener, message: MqttMessage): void | Promise<void> {
   try {
     return listener(message);

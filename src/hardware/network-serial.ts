@@ -13,11 +13,11 @@ import { ServerWords } from './server-words.ts';
 
 /** How soon, and at least how often, a lost connection is tried again, ms. */
 const RECONNECT = { firstMs: 250, maxMs: 10_000 };
-/** A server that does not take the connection by then is not there. */
+/** Timeout of a connection attempt. */
 const CONNECT_MS = 10_000;
-/** A connection that ends sooner was none: the next waits longer. */
+/** A connection that ends sooner does not reset the backoff. */
 const STEADY_MS = 5_000;
-/** A server that lost its power says nothing: the kernel asks after so long a silence. */
+/** Silence after which the kernel probes the connection: a server that lost its power closes nothing. */
 const KEEP_ALIVE_MS = 10_000;
 const PLACE = /^(?:tcp|rfc2217):\/\/\[?([^/]*?)\]?:(\d+)$/;
 
@@ -79,7 +79,7 @@ export class NetworkSerialPort implements SerialPort {
     await answerWithin<void>(write, what, signal);
   }
 
-  /** Ends a connection that is of no use; the next follows as after any that is lost. */
+  /** Ends a connection that is of no use; it is made again, as after a loss. */
   drop(reason: string): void {
     this.#socket?.destroy(new Error(reason));
   }
@@ -130,7 +130,7 @@ export class NetworkSerialPort implements SerialPort {
       this.#outage = undefined;
       this.#backoff.reset();
     });
-    // Bytes of a steady line are no reason.
+    // Bytes of a steady line do not tell why the server hung up.
     socket.on('close', () => this.#lost(reason ?? (isSteady ? new ServerWords() : words).hungUp('the server')));
     this.#socket = socket;
   }

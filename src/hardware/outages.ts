@@ -7,7 +7,7 @@ import { getOrInsert } from '../values/get-or-insert.ts';
 import { Listeners } from '../values/listeners.ts';
 import type { SerialPort } from './serial-port.ts';
 
-/** Time over which nothing was heard: the quickest units need some seconds to start. */
+/** Shortest silence that counts as an outage: the quickest units need some seconds to start. */
 const OUTAGE_MS = 3_000;
 
 /** Unit, or the line itself with all of them. */

@@ -1,12 +1,12 @@
 /**
- * Programs that are drivers for as long as they live, as sensors and outputs share them: the same program with the same arguments and environment
- * runs once, for all who name it.
+ * Programs that run as drivers. Sensors and outputs share them: a program with the same arguments and environment runs once for all sections that
+ * name it.
  *
  *   standard output ─► lines ─► every user;  {"id": 1, "ok": true} ─► the command that waits for it
  *   standard input  ◄─ {"id": 1, "set": {"pump": true}}
  *
- * One that ends is started again with backoff, which outlives its users: a sensor that is opened anew does not hurry it. Programs that an agent left
- * behind, as it was killed, are ended before the first one starts.
+ * A program that ends is started again with backoff. The backoff outlives the users: a sensor that is opened again does not shorten it. Programs that
+ * a killed agent left running are ended before the first start.
  */
 import { AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
@@ -32,22 +32,22 @@ type OnLate = (state: JsonValue | undefined, refusal?: string) => void;
 
 /** One user's share of a program. */
 export interface ProgramShare {
-  /** Why it does not run, in words; undefined while it does, and until its first start. */
+  /** Why the program does not run, in words; undefined while it runs, and until its first start. */
   readonly outage: string | undefined;
   /** When it was started, ms since boot; undefined while it does not run. */
   readonly startedAtMs: number | undefined;
-  /** When its last whole line came; undefined when none has since it was started. */
+  /** When its last whole line came, ms since boot; undefined when none has come since it was started. */
   readonly spokeAtMs: number | undefined;
   /** Calls back with each line, until the returned function is called. Answers are left out. */
   onMessage(listener: (message: Exclude<ProgramMessage, ProgramAnswer>) => void): () => void;
-  /** Returns the last state of an output that the program told since it was started. */
+  /** Returns the last state of an output that the program has told since its start. */
   state(key: string): JsonValue | undefined;
   /**
-   * Resolves when the program has carried it out.
-   * @param onLate called when the answer comes after the signal has aborted: with the state after it, or with the words of a refusal that tells none.
+   * Resolves when the program has carried out the command.
+   * @param onLate called when the answer comes after the signal has aborted: with the new state, or with the words of a refusal that tells none.
    * @throws AgentError `hardware/outcome-unknown` (retry) without an answer, `hardware/program-refuses` (retry) with its words,
-   * `hardware/program-away` (retry) while it does not run, when it ends before it answers, or when it does not read: it is started again then. So is
-   * one that answers nothing and prints nothing for a minute.
+   * `hardware/program-away` (retry) while the program does not run, when it ends before it answers, or when it does not read its commands and is
+   * started again. A program that answers nothing and prints nothing for a minute is started again, too.
    */
   set(key: string, value: JsonValue, signal: AbortSignal, onLate?: OnLate): Promise<void>;
   /** Ends it; it is started again. */
@@ -64,7 +64,7 @@ const DEFAULT_BOUNDS: ProgramBounds = {
 };
 
 const BACKOFF = { firstMs: 2_000, maxMs: 60_000 };
-/** One that has run for so long is started at once when it ends. */
+/** A program that has run for this long is started again with the shortest backoff when it ends. */
 const RUNS_WELL_AFTER_MS = 60_000;
 /** Commands without an answer yet, and those that were given up, whose answers may still come. */
 const MAX_WAITING = 64;
@@ -74,7 +74,7 @@ const MUTE_AFTER_MS = 60_000;
 const MAX_STATES = 256;
 const MAX_SAID_LENGTH = 500;
 
-/** Part of a program that outlives its users. */
+/** State of a program that outlives its users. */
 interface Pace {
   readonly backoff: Backoff;
   notBeforeMs: number;
@@ -93,7 +93,7 @@ export class Programs {
     this.#clock = clock;
   }
 
-  /** Starts the program, or joins those who have; resolves without waiting for its start. @param bounds those of the last who gives some hold. */
+  /** Starts the program, or joins its users; does not wait for the start. @param bounds hold for all users; those that were given last win. */
   open(settings: ProgramSettings, log: Log, bounds?: ProgramBounds): ProgramShare {
     const environment = Object.entries(settings.environment).sort();
     const identity = JSON.stringify([settings.program, settings.arguments, environment]);
@@ -298,7 +298,7 @@ class ProgramRun {
     if (this.#now === undefined && this.#deps.pace.outage === undefined)
       await withinDeadline(this.#begun.promise, `the start of ${program}`, signal);
     const life = this.#now;
-    if (life === undefined) throw away(this.#deps.pace.outage ?? `${program} only starts`);
+    if (life === undefined) throw away(this.#deps.pace.outage ?? `${program} is still starting`);
     const toldAtMs = this.#deps.clock.monotonicMs();
     const id = this.#nextId;
     this.#nextId += 1;
@@ -327,7 +327,11 @@ class ProgramRun {
       if (this.#waiting.has(id)) this.#waiting.set(id, { key, settle });
       if (cause instanceof AgentError && cause.code !== 'hardware/deadline') throw cause;
       this.#missAnswer(life, toldAtMs);
-      throw retryable('hardware/outcome-unknown', `${program} did not answer in time: it may still do it`, cause);
+      throw retryable(
+        'hardware/outcome-unknown',
+        `${program} did not answer in time: it may still carry it out`,
+        cause,
+      );
     });
     if (error !== undefined) throw retryable('hardware/program-refuses', `${program}: ${excerptOf(error)}`);
   }

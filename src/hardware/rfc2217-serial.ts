@@ -11,7 +11,7 @@ import { NetworkSerialPort } from './network-serial.ts';
 import { type SerialPort, type SerialSettings, type SerialSpeed, unplugged } from './serial-port.ts';
 import { escaped, greeting, order, settingsOf, TelnetLine } from './telnet-line.ts';
 
-/** A server that has not answered by then does not know the option. */
+/** Timeout of an answer: a server that sends none does not know the option. */
 const ANSWER_MS = 5_000;
 
 /** True when the settings of a port are set over the network. */
@@ -122,7 +122,7 @@ export class Rfc2217Port implements SerialPort {
     this.#confirmed.clear();
     this.#isKnown = undefined;
     this.#line = this.#newLine();
-    // Without its settings a connection is none: the next one may be understood.
+    // A connection without its settings is of no use. The server may take them on the next one.
     await this.#greet(signal).then(
       () => this.#plugs.tell(true, reason),
       (error: unknown) => this.#raw.drop(messageOf(error)),

@@ -1,10 +1,10 @@
 /**
- * Serial ports with several users, who all ask: each request with its answer has its turn, and nobody hears what is said in another's.
+ * Serial ports with several users that ask. Each request with its answer has a turn, and no user hears the bytes of another's turn.
  *
  *   bytes of the port ─► the user whose turn it is; the only user at any time; one that listens at all times
  *
- * An answer that comes too late says to whom it belongs by its time alone. So who waits for an answer, after a turn of somebody else, first
- * waits until the line is quiet.
+ * Only its time tells to which request a late answer belongs. So a user that waits for an answer after another user's turn first waits until the
+ * line is quiet.
  */
 import { retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
@@ -16,13 +16,13 @@ import { OwedAnswers } from './owed-answers.ts';
 import type { SerialPort, SerialPorts, SerialSettings } from './serial-port.ts';
 import { TurnQueue, type TurnRank } from './turn-queue.ts';
 
-/** Silence after a turn whose answer came: the end of its line is still on its way. */
+/** Silence after a turn whose answer came: the end of its line may still be on its way. */
 const AFTER_ANSWER_MS = 20;
-/** Silence after something was said without waiting: an echo and a prompt have come by then, at 1200 baud too. */
+/** Silence after a command whose answer nobody waits for: its echo and prompt have come by then, at 1200 baud too. */
 const AFTER_WORDS_MS = 100;
 /** Silence after a turn without the answer that was waited for. */
 const AFTER_MISSING_MS = 300;
-/** A line that is never quiet is no reason to be silent for ever. */
+/** The longest wait for a quiet line; some lines are never quiet. */
 const MAX_QUIET_MS = 2_000;
 
 export interface SerialTurn {
@@ -58,7 +58,7 @@ interface Shared {
   readonly settings: SerialSettings;
   readonly turns: TurnQueue;
   users: number;
-  /** Whose turn it is; the queue itself while the line comes to rest. */
+  /** User whose turn it is; this object itself while the line comes to rest, so that no user hears it. */
   speaker: object | undefined;
   last: object | undefined;
   quietMs: number;
@@ -76,7 +76,7 @@ export class SerialBuses {
     this.#clock = clock;
   }
 
-  /** Opens the port, or joins those who have. @throws AgentError as SerialPorts.open; `hardware/serial-busy` (retry) while others have other settings. */
+  /** Opens the port, or joins its users. @throws AgentError as SerialPorts.open; `hardware/serial-busy` (retry) while others have other settings. */
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialBus> {
     const { port: path } = settings;
     const shared = this.#shared.get(path) ?? this.#opened(settings, signal);
@@ -153,7 +153,7 @@ export class SerialBuses {
           own = inTurn(work, { what, hears }, signal);
           return own;
         };
-        // Work that has begun says by itself how it ended.
+        // Work that has begun tells itself how it ended.
         return await shared.turns.run(begin, { what, rank }, signal).catch(async (error: unknown) => {
           if (own === undefined) throw error;
           return await own;
@@ -178,7 +178,7 @@ export class SerialBuses {
       for (let restedMs = 0; restedMs < MAX_QUIET_MS && !signal.aborted; restedMs += quietMs) {
         isQuiet = true;
         await this.#clock.sleep(quietMs, signal);
-        // Bytes that came while this process stood still are told in the turn behind the timer.
+        // Bytes that came while this process stood still are delivered in the turn after the timer.
         await nextTurn();
         if (isQuiet) return;
       }

@@ -22,7 +22,7 @@ export interface SerialSettings {
   readonly parity?: 'none' | 'even' | 'odd';
   /** Default `none`. */
   readonly flowControl?: 'none' | 'hardware' | 'software';
-  /** Default: the line is turned round by its converter, or is none. */
+  /** Default: the converter turns the line round, or the line is not RS-485. */
   readonly rs485?: Rs485Settings | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface SerialPort {
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /**
    * Goes to another speed, parity and length once the bytes before it have left; a port that comes back has those that it was opened with.
-   * Absent where the line's settings are another's, as those of a device server are. @throws AgentError as write.
+   * Absent where another device sets the line, such as a device server. @throws AgentError as write.
    */
   change?(speed: SerialSpeed, signal: AbortSignal): Promise<void>;
   /** Calls back with whatever arrives, in pieces of any size, until the returned function is called. */
