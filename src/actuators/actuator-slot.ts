@@ -24,7 +24,7 @@ export interface ActuatorSlotDeps {
   readonly driver: ActuatorDriver;
   readonly clock: Clock;
   readonly onChange: () => void;
-  /** When it is to be switched off may be another time than before; in the midst of a movement as well. */
+  /** Called when the time of switching off may have changed, in the midst of a movement as well. */
   readonly onDue: () => void;
   /** Called when the hardware was unplugged and has lost what it had taken. */
   readonly onUnplug?: () => void;
@@ -37,9 +37,9 @@ export interface ActuatorSlotDeps {
 export interface Movement {
   readonly value: ActuatorValue;
   readonly by: Writer;
-  /** Goes before whatever is under way, and no caller can end it. What switches off always is. */
+  /** Overrides whatever is under way, and no caller can abort it. Switching off is always urgent. */
   readonly urgent?: boolean;
-  /** The same writer tries once more what the hardware refused. */
+  /** True when the same writer retries what the hardware refused. */
   readonly repeats?: boolean;
   readonly pulse?: Pulse;
   /** Awaited when its turn has come, before anything is asked or moved. @throws AgentError when nothing may move. */
@@ -54,7 +54,7 @@ export interface Movement {
 interface Turn {
   readonly claim: Claim;
   readonly signal: AbortSignal;
-  /** Somebody went first. No caller aborts it. */
+  /** Aborts when another movement overrides this one. No caller aborts it. */
   readonly overridden: AbortSignal;
 }
 
@@ -132,7 +132,7 @@ export class ActuatorSlot {
     if (!this.readable) return record.value;
     const { value, fault, desired } = record.state;
     const { begun } = this.#writes;
-    // Beside a write the answer may be of before or after it.
+    // During a write the answer may be from before or after it.
     const counts = (): boolean =>
       this.#turns === 0 && this.#writes.begun === begun && this.#late.fault === undefined && !signal.aborted;
     try {
@@ -177,7 +177,7 @@ export class ActuatorSlot {
     this.#inTurn.abort(overridden);
     this.#inTurn = new AbortController();
     if (!isActive(value)) this.record.want(value, movement.by, movement);
-    // Off that is on its way already would only be held up by a second one.
+    // A second off would only delay the one that is under way.
     if (this.#urgent !== undefined && this.#urgent.value === value) return this.#urgent.moving;
     this.#urgent?.end.abort(overridden);
     const end = new AbortController();
@@ -203,7 +203,7 @@ export class ActuatorSlot {
     const turn = this.#last;
     const moving = turn.then(() => this.#move(movement, { claim, signal, overridden }));
     this.#last = moving.catch(() => {});
-    // Nobody may wait for the turn any longer before it has come.
+    // The caller may give up before the turn comes.
     return untilAborted(turn, signal, () => this.#ended(signal)).then(() => moving);
   }
 
@@ -240,7 +240,7 @@ export class ActuatorSlot {
     } catch (error) {
       const ended = signal.aborted ? this.#ended(signal) : error;
       record.lose(messageOf(ended));
-      // The movement that went first knows what it shows.
+      // The overriding movement knows what the output shows.
       if (hasCode(ended, 'actuators/overridden')) throw ended;
       // A driver that was told to stop says first whether a gateway may have it.
       if (hasCode(ended, 'actuators/deadline-passed') && this.#deps.driver.readLate !== undefined)
@@ -252,7 +252,7 @@ export class ActuatorSlot {
     this.#failWhileUnknown(claim.value, 'an earlier write had no answer and may still arrive');
     const shown = await this.#readBack(turn, undefined);
     if (shown === claim.value || (shown === undefined && !this.#writes.doubts(claim.value))) return;
-    // The movement that went first knows what it shows.
+    // The overriding movement knows what the output shows.
     if (shown === undefined && signal.aborted) throw this.#ended(signal);
     const what = shown === undefined ? 'does not answer' : `shows ${inWords(shown)}`;
     if (shown !== undefined) this.#standsStill(shown, claim.value);

@@ -24,9 +24,9 @@ export interface OutputWishDeps {
   /** Through the gates that may close meanwhile, with the mark that must be there. */
   readonly move: (movement: Movement, signal: AbortSignal) => Promise<void>;
   readonly onAlarm: (message: Sentence | undefined) => void;
-  /** It is wanted by somebody else now, without a movement. */
+  /** Called when another writer wants the value that the output has: nothing moves. */
   readonly onChange: () => void;
-  /** It waits to be tried again: once a gate that only time keeps closed opens, or by and by. */
+  /** Called when a wish waits for a retry. @param opensInMs until its gate opens by time; infinite for other gates. */
   readonly onWaits: (opensInMs: number) => void;
   /** A wish that had to wait, and that no rule tells, moves. */
   readonly onPassed: () => void;
@@ -41,13 +41,13 @@ export class OutputWish {
   readonly #deps: OutputWishDeps;
   #wish: Winner | undefined;
   #trying: AbortController | undefined;
-  /** Ends with the try that is under way. */
+  /** Resolves with the try that is under way. */
   #moving: Promise<void> | undefined;
   /** Why it waits, by code and in words; undefined when it does not. */
   #refusal: Refusal | undefined;
   #isRestored = false;
   #isAlarmed = false;
-  /** A rule whose condition has changed, until what it moves has moved. */
+  /** Rule whose condition has changed, until its output has moved. */
   #untold: string | undefined;
 
   constructor(deps: OutputWishDeps) {
@@ -76,7 +76,7 @@ export class OutputWish {
     return this.#moving;
   }
 
-  /** Somebody moves it themselves. */
+  /** Notes a wish that the caller moves itself. */
   set(winner: Winner | undefined): void {
     this.#trying?.abort();
     this.#trying = undefined;
@@ -87,7 +87,7 @@ export class OutputWish {
     this.#alarm(undefined);
   }
 
-  /** Follows next a wish from before a command that failed: nobody's new word. */
+  /** Lets the next wish count as a repetition, such as the one from before a command that failed. */
   restore(): void {
     this.set(undefined);
     this.#isRestored = true;

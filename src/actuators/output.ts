@@ -88,13 +88,13 @@ export class Output {
   readonly #upkeep: OutputUpkeep;
   #slots: Slots;
   readonly #attempts = new Set<Attempt>();
-  /** Its times are counted once the hardware was looked at, it follows from the start on, and no longer once the agent stops. */
+  /** `looked`: the hardware was read, and times run. `follows`: from the start on, what wins moves. `over`: the agent stops. */
   #phase: 'held' | 'looked' | 'follows' | 'over' = 'held';
   #cancelTime = (): void => {};
   readonly #ending = new AbortController();
   #cause: OutputCause | undefined;
   #silentRules: () => readonly SilentRule[] = () => [];
-  /** An operator's word from before the start, while nobody knows whether the hardware has taken it. */
+  /** Operator's command from before the start, while it is not known whether the hardware has taken it. */
   #unproven: Operator | undefined;
   /** Slots as they were before the start, and the rules that have had a reading since. */
   readonly #before: Slots;
@@ -277,7 +277,7 @@ export class Output {
     const attempt: Attempt = { without: this.#slots };
     this.note({ kind: 'commanded', operator: { ...command, until: this.settings.operatorUntil } });
     const winner = arbitrate(this.#slots);
-    // On, where a pulse is on, goes on after it.
+    // A command to switch on during a pulse stands after the pulse.
     const isMine = winner?.slot === 'operator' || (winner?.slot === 'pulse' && winner.value === command.value);
     if (winner === undefined || !isMine) return void this.#follow();
     this.#wish.set(winner);
@@ -401,7 +401,7 @@ export class Output {
     if (this.#phase === 'follows' && this.#mayRepeat) void this.#wish.repeat();
   }
 
-  /** From before the start only a command with time left and a rule are written again and again. */
+  /** True where what wins may be repeated. From before the start that is a rule, or a command with time left. */
   get #mayRepeat(): boolean {
     const winner = arbitrate(this.#slots);
     if (winner === undefined || winner.slot === 'none' || this.#isUnwritten) return false;
@@ -410,7 +410,7 @@ export class Output {
     return !isRestored || this.#before.left === undefined;
   }
 
-  /** True for a word from before the start that is written again and again all the same. */
+  /** True for a command or rule from before the start that is repeated all the same. */
   #goesOn({ slot, rule }: Winner): boolean {
     if (this.settings.repeatEveryMs === undefined) return false;
     return slot === 'operator' ? this.#slots.operator?.untilMs !== undefined : rule !== undefined;

@@ -15,7 +15,7 @@ import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { MqttOutputConfig } from './definition.ts';
 import { messageFor, stateIn, type ToldState } from './messages.ts';
 
-/** A connection takes a moment, and the retained state comes behind it. */
+/** Time after opening in which the connection and the retained state may still come. */
 const BEGIN_WITHIN_MS = 3_000;
 const LOOK_EVERY_MS = 50;
 
@@ -28,7 +28,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
     const connection = await ports.mqtt.open(settings, signal);
     const untilMs = clock.monotonicMs() + BEGIN_WITHIN_MS;
     let shown: ToldState | undefined;
-    /** On this connection: the broker may have kept something newer by the next one. */
+    /** True once the device has spoken on this connection. The next connection may bring a newer retained state. */
     let hasSpoken = false;
     /** Value that the device has said by itself since it was told something else. */
     let proven: ActuatorValue | undefined;
@@ -48,7 +48,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
     const unsubscribe =
       stateTopic === undefined ? () => {} : connection.subscribe(stateTopic, take, { remember: true });
 
-    /** A moment after opening nothing is missed yet. */
+    /** Waits until it is ready, at most until shortly after opening. */
     const begun = async (isReady: () => boolean, waitSignal: AbortSignal): Promise<void> => {
       while (!isReady() && clock.monotonicMs() < untilMs && !waitSignal.aborted)
         await clock.sleep(LOOK_EVERY_MS, waitSignal);
@@ -72,7 +72,7 @@ export function opener(config: MqttOutputConfig, { ports, clock, brokerOf }: Dri
         if (proven === value) resolve();
       };
       onState = judge;
-      // A device that sleeps does it later. What goes first is told behind it: the broker keeps the order.
+      // A device that sleeps does it later. A command that overrides this one is published after it, and the broker keeps the order.
       const late = (): never => {
         const code = writeSignal.aborted ? 'actuators/no-answer' : 'hardware/outcome-unknown';
         throw retryable(code, notProven(value, { shown, connection, stateTopic }));
@@ -114,7 +114,7 @@ interface Witness {
 
 function notProven(value: ActuatorValue, { shown, connection, stateTopic }: Witness): string {
   const { outage } = connection;
-  if (outage !== undefined) return `${outage}, before the device said that it is ${inWords(value)}`;
+  if (outage !== undefined) return `${outage}, before the device reported ${inWords(value)}`;
   const says = shown === undefined ? 'says nothing' : `says ${'value' in shown ? inWords(shown.value) : shown.unknown}`;
-  return `the broker took it, and the device did not say that it is ${inWords(value)}: ${stateTopic} ${says}`;
+  return `the broker took the command, and the device did not report ${inWords(value)}: ${stateTopic} ${says}`;
 }
