@@ -1,6 +1,6 @@
 /**
- * Kinds that people write and that have no driver here, each with the way on which its values come all the same. Loaded when a configuration has an
- * unknown kind, and by the doctor for a driver of the kernel that is missing.
+ * Kinds that people write and that have no driver here, each with another way to its values. Loaded when a configuration has an unknown kind, and by
+ * the doctor when a driver of the kernel is missing.
  *
  * Drivers are those of Linux (drivers/iio, drivers/hwmon, drivers/pinctrl, drivers/gpio, drivers/pwm), by the name that they give; overlays are those of
  * Raspberry Pi's kernel (arch/arm/boot/dts/overlays: i2c-sensor-common.dtsi, README).
@@ -13,7 +13,7 @@ type Loading =
   | { readonly overlay: string }
   /** Name in the driver's table of I2C chips, where no overlay has it. */
   | { readonly i2cName: string; readonly module: string }
-  /** Nothing of Raspberry Pi's selects it. */
+  /** No overlay of Raspberry Pi selects it. */
   | { readonly compatible: string };
 
 export interface KernelChip {
@@ -97,7 +97,7 @@ const broker = (root: string, rest: string, says: string, output?: OutputWay): O
 });
 
 /** Drivers that give the place of the chip for its name. */
-const OWN_PLACE = 'the driver calls it by its place';
+const OWN_PLACE = 'the driver names it by its place';
 const MCP342X = `${OWN_PLACE}, and its scale is in V where others have mV: keys: { voltage0: { scale: 1000 } }`;
 const DHT = iio('dht11', overlay('dht11,gpiopin=4'), undefined, 'each read takes a while: period: 10s or longer');
 const SHT4X = hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]);
@@ -209,8 +209,8 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
     ),
   },
   zigbee2mqtt: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT publishes at a broker', ZIGBEE_PLUG),
-  zigbee: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT makes messages at a broker of it', ZIGBEE_PLUG),
-  zwave: broker('zwave', 'hall', 'Z-Wave JS UI makes messages at a broker of it'),
+  zigbee: broker('zigbee2mqtt', 'hall', 'Zigbee2MQTT publishes its devices at a broker', ZIGBEE_PLUG),
+  zwave: broker('zwave', 'hall', 'Z-Wave JS UI publishes its devices at a broker'),
   mqtt: broker('site', 'hall', 'a broker is asked by'),
   rtl433: {
     way: 'kinds',
@@ -230,8 +230,8 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   lora: broker('application', '1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
   lorawan: broker('application', '1/device/2/event/up', 'a network server such as ChirpStack publishes at a broker'),
   wmbus: broker('wmbusmeters', 'water', 'wmbusmeters reads it, and publishes at a broker'),
-  can: program('/usr/local/bin/can-values', 'a program of your own makes numbers of its frames'),
-  canbus: program('/usr/local/bin/can-values', 'a program of your own makes numbers of its frames'),
+  can: program('/usr/local/bin/can-values', 'a program of your own decodes its frames'),
+  canbus: program('/usr/local/bin/can-values', 'a program of your own decodes its frames'),
   snmp: {
     way: 'kinds',
     says: 'snmpget prints a value',
@@ -316,7 +316,7 @@ export function loadingOf(
 function loadingText(loading: Loading, address = 0): string {
   if ('overlay' in loading) return `${loading.overlay} in config.txt of a Raspberry Pi, and a reboot`;
   if ('compatible' in loading)
-    return `an overlay of your own with compatible = "${loading.compatible}", as none of Raspberry Pi’s selects it`;
+    return `an overlay of your own with compatible = "${loading.compatible}", as no overlay of Raspberry Pi selects it`;
   return `at each boot modprobe ${loading.module}, and echo ${loading.i2cName} 0x${address.toString(16)} > /sys/bus/i2c/devices/i2c-1/new_device (the kernel needs that module)`;
 }
 

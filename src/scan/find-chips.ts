@@ -60,7 +60,7 @@ export async function scanBoard(
 export interface BusScanOptions {
   /** Is told the part that is done, 0 to 1. */
   readonly onProgress?: (done: number) => void;
-  /** Nothing is written to whoever answers, and nobody guessed. */
+  /** Finds addresses alone: nothing is written to the chips, and their kinds are not guessed. */
   readonly addressesOnly?: boolean;
   /** Tells of an address that it is left alone. */
   readonly isLeftAlone?: (address: number) => boolean;

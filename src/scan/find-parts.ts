@@ -49,7 +49,7 @@ const PARITIES = ['none', 'even'] as const;
 interface Sighting extends Omit<FoundPart, 'readings' | 'sensor'> {
   /** Makes its section. */
   readonly section?: (names: FreeNames) => JsonObject | undefined;
-  /** Its driver may write to it: nothing says that it is something else. */
+  /** True where its driver may try a reading. Drivers write to their chips: a doubtful chip is left alone. */
   readonly isReadable?: boolean;
 }
 
@@ -85,7 +85,7 @@ export class Search {
         sightings.push(usedSighting(chipId(bus, address), chipPlace(bus, address), user));
       const unknown = unknownChipUser(config, bus);
       if (unknown !== undefined)
-        faults.push(`${label}: what answers was not asked for its kind, as ${unknown} may use a chip there`);
+        faults.push(`${label}: chips there were not identified, as ${unknown} may use one of them`);
       const options = {
         // By the configuration in force then: a reload may name a chip meanwhile.
         isLeftAlone: (address: number): boolean => chipUsers(this.#deps.config(), bus).has(address),
@@ -260,7 +260,9 @@ async function noted<T>(place: string, faults: string[], instead: T, work: () =>
     return await work();
   } catch (error) {
     const isOver = !(error instanceof AgentError) && error instanceof Error && error.name === 'AbortError';
-    faults.push(`${place}: ${isOver ? 'there was no time to look at all of it' : printable(messageOf(error))}`);
+    faults.push(
+      `${place}: ${isOver ? 'the time was over before all of it was searched' : printable(messageOf(error))}`,
+    );
     return instead;
   }
 }

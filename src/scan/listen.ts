@@ -24,7 +24,7 @@ import {
 /** A port, and what was found out about it. */
 export interface HeardPort extends SerialDescription {
   readonly guesses?: readonly Guess[];
-  /** Why there is none: silence, or the beginning of what nobody understands, at which settings. */
+  /** Why there is no guess: silence, or the beginning of unknown bytes and the settings at which they came. */
   readonly heard?: { readonly settings?: LineSettings; readonly what: string };
 }
 

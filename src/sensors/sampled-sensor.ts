@@ -41,7 +41,7 @@ export class SampledSensor {
   #lastReadAtMs: number | undefined;
   #failingSinceMs: number | undefined;
   #grid: ReadGrid | undefined;
-  /** Beside its grid. */
+  /** True when a read is due beside the grid. */
   #isDue = false;
   #reads = 0;
   #failures = 0;
@@ -86,7 +86,7 @@ export class SampledSensor {
     this.entry = entry;
     if (sameGrid && sameUse) return;
     this.#isDue = sameGrid;
-    // That is one more than are due.
+    // The read beside the grid is one too many for the window's count and sum.
     if (sameGrid) this.#window?.miss(this.#deps.clock.monotonicMs());
     else this.#grid = undefined;
     this.#wake();
@@ -199,14 +199,14 @@ export class SampledSensor {
     }
   }
 
-  /** Takes readings that came by subscription. */
-  /** Reads beside the grid, unless it is known to fail already. */
+  /** Reads beside the grid, unless the sensor is known to fail. */
   #readSoon(): void {
     if (this.#error !== undefined) return;
     this.#isDue = true;
     this.#wake();
   }
 
+  /** Takes readings that came by subscription. */
   #heard(readings: readonly Reading[]): Kept {
     const converted = this.#conversion.convert(readings);
     if (this.#driver.speaksByItself && !this.#closing.signal.aborted)

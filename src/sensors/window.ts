@@ -48,7 +48,10 @@ interface Tally {
 
 /** A driver that gives its readings ever new names must not take the memory: a window that holds so many keys has to be cut. */
 const MAX_KEYS = 1_000;
-/** By so much of its length a whole window may be longer or shorter than it is set: the period of what speaks by itself says nothing of that. */
+/**
+ * Share of its length by which a whole window may be longer or shorter than configured. It may not differ by a period either; but the period of a
+ * sensor that speaks by itself tells nothing of its readings.
+ */
 const TOLERANCE = 0.01;
 
 export class Window {
@@ -57,9 +60,9 @@ export class Window {
   /** Keys that a read within did not give. */
   readonly #refused = new Set<string>();
   #endsAtMs: number | undefined;
-  /** Where another one ended, ms since boot; undefined for a window that is a part wherever it ends. */
+  /** End of the window before, ms since boot; undefined for a window that cannot be whole. */
   #beganMs: number | undefined;
-  /** A reading after its end is missing: the one that follows is not whole either. */
+  /** True when a reading after its end is missing: the next window is not whole either. */
   #isNextPart = false;
   /** The newest reading, ms since boot. */
   #lastMs = 0;

@@ -1,5 +1,5 @@
 /**
- * Messages of their pieces: segments of the link layer, and blocks of a general block transfer (IEC 62056-5-3). A piece that is missing costs
+ * Joins messages from their pieces: segments of the link layer, and blocks of a general block transfer (IEC 62056-5-3). A piece that is missing costs
  * its message alone.
  */
 import { lengthAt } from '../families/ciphers/axdr-length.ts';
@@ -8,7 +8,7 @@ import type { Segment } from './frames.ts';
 /** Lists of all phases have some 600 bytes. */
 export const MAX_MESSAGE_BYTES = 8_192;
 const BLOCK_TRANSFER = 0xe0;
-/** First bytes of messages: plain (notifications, responses), ciphered, and blocks. The rest of a message whose beginning was not heard has another. */
+/** First bytes of messages: plain (notifications, responses), ciphered, and blocks. The rest of a message whose beginning was not heard begins otherwise. */
 const isMessage = ([tag = 0]: Uint8Array): boolean =>
   [0x0f, 0xc2, 0xc4, 0xdb, 0xdc, BLOCK_TRANSFER].includes(tag) || (tag >= 0xc8 && tag <= 0xd6);
 const LAST_BLOCK = 0x80;

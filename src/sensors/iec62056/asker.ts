@@ -29,7 +29,7 @@ import {
 } from './frames.ts';
 import { numbersIn, setsIn } from './values.ts';
 
-/** A readout in more blocks is none. */
+/** Most blocks of a readout. */
 const MAX_BLOCKS = 64;
 /** How often a register is asked for again that came damaged. */
 const TRIES = 2;
@@ -117,7 +117,7 @@ class Asker implements ReadoutSource {
     return mode === 'auto' || mode === 'D' ? found : this.#forced(found, mode);
   }
 
-  /** The identification as the configuration has it. */
+  /** Returns the identification with the mode of the configuration. */
   #forced(found: Identification, wanted: 'A' | 'B' | 'C'): Identification {
     const { maker, text, mode } = found;
     if (wanted === 'A') return { maker, text, mode: 'A', baudRate: this.#config.baudRate };
@@ -182,7 +182,7 @@ class Asker implements ReadoutSource {
     }
   }
 
-  /** The speed that both sides can do, which the meter goes to with its answer. */
+  /** Acknowledges with the highest speed that both sides can do; the meter answers at that speed. */
   async #acknowledge(offered: number, purpose: 'readout' | 'registers', signal: AbortSignal): Promise<void> {
     const { maxBaudRate } = this.#config;
     const common = this.#bus.port.change === undefined ? SLOWEST : Math.min(offered, maxBaudRate);
@@ -224,7 +224,7 @@ class Asker implements ReadoutSource {
       );
   }
 
-  /** Why no identification came. */
+  /** Returns why no identification came. */
   #silence(cause: AgentError): AgentError {
     const { port } = this.#bus;
     const { address } = this.#config;
@@ -240,7 +240,7 @@ class Asker implements ReadoutSource {
     if (rest.equals(echo))
       return sensorFault(
         'silent',
-        `the head on ${port.path} gives back the request, and the meter does not answer: see that the head sits straight, the right way up`,
+        `the head on ${port.path} echoes the request, and the meter does not answer: see that the head sits straight, the right way up`,
         cause,
       );
     return sensorFault(
@@ -250,7 +250,7 @@ class Asker implements ReadoutSource {
     );
   }
 
-  /** Why a meter that told who it is gave no whole answer. */
+  /** Returns why a meter that identified itself gave no whole answer. */
   #broken({ text, mode }: Identification, cause: AgentError): AgentError {
     const { port } = this.#bus;
     if (!port.plugged) return sensorFault('silent', `${port.path} ${port.outage ?? 'is unplugged'}`, cause);
@@ -259,7 +259,7 @@ class Asker implements ReadoutSource {
     return sensorFault(
       'silent',
       length === 0
-        ? `the meter ${text} on ${port.path} told who it is, and no more (${speed}): a lower maxBaudRate may help, or another mode`
+        ? `the meter ${text} on ${port.path} identified itself and sent no more (${speed}): a lower maxBaudRate may help, or another mode`
         : `the meter ${text} on ${port.path} stopped after ${length} bytes (${speed}): see that the head sits straight; a lower maxBaudRate may help`,
       cause,
     );

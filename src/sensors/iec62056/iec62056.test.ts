@@ -279,7 +279,7 @@ describe('a meter', () => {
   it.each([
     ['is silent', {}, {}, 'silent', /does not answer$/],
     ['is silent at its address', {}, { address: '123' }, 'silent', /does not answer to 123$/],
-    ['is not under its head', { '/?!\r\n': '/?!\r\n' }, {}, 'silent', /gives back the request/],
+    ['is not under its head', { '/?!\r\n': '/?!\r\n' }, {}, 'silent', /echoes the request/],
     ['speaks otherwise', { '/?!\r\n': 'zzzzz' }, {}, 'silent', /5 bytes came .* no identification/],
     ['refuses the request', { '/?!\r\n': '\x15' }, {}, 'refused', /refuses the request \(NAK\)/],
     [
@@ -289,7 +289,7 @@ describe('a meter', () => {
       'refused',
       /XXX0A .* refuses to be/,
     ],
-    ['tells who it is alone', { '/?!\r\n': '/XXX0A\r\n' }, {}, 'silent', /and no more \(300 baud, mode C\)/],
+    ['tells who it is alone', { '/?!\r\n': '/XXX0A\r\n' }, {}, 'silent', /and sent no more \(300 baud, mode C\)/],
     [
       'stops in its readout',
       { '/?!\r\n': '/XXX0A\r\n', '\x06000\r\n': '\x021.8.0(1' },

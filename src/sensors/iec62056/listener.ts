@@ -8,7 +8,7 @@ import type { Iec62056Config } from './definition.ts';
 import type { Readout, ReadoutSource } from './driver.ts';
 import { type Found, identificationIn, readoutIn } from './frames.ts';
 
-/** An older readout says nothing about now. */
+/** Age up to which a readout counts as present. */
 const FRESH_MS = 10_000;
 
 export async function openListener(
@@ -55,7 +55,7 @@ export async function openListener(
   };
 }
 
-/** Undefined as value for one whose check sum is wrong. */
+/** Returns the first whole telegram; its value is undefined when its check sum is wrong. */
 function telegramIn(bytes: Buffer): Found<Readout | undefined> | undefined {
   const identification = identificationIn(bytes);
   if (identification === undefined) return undefined;

@@ -291,7 +291,7 @@ class MbusLine {
     const { path, plugged } = this.#bus.port;
     if (!plugged) return `${path} is unplugged`;
     if (given > 0)
-      return `the meter ${this.#config.address} on ${path} gave ${given} telegrams and not the next, which it says that it has`;
+      return `the meter ${this.#config.address} on ${path} gave ${given} telegrams, and not the next one that it announced`;
     return this.#cutter.noise > 0
       ? `bytes come on ${path}, and no good M-Bus frame (baud rate? two meters at one address?)`
       : `the meter ${this.#config.address} on ${path} does not answer`;

@@ -38,7 +38,7 @@ const answersOf = (second: Uint8Array | undefined): Answer => {
 };
 
 it.each([
-  ['says that it has more and does not give it', undefined, /gave 1 telegrams and not the next/],
+  ['says that it has more and does not give it', undefined, /gave 1 telegrams, and not the next one that it announced/],
   ['gives a damaged telegram', telegram('0413'), /ends within a record \(record 1\)$/],
 ])('a meter that %s gives what came before, and what is missing is named', async (_what, second, words) => {
   const sensor = await meterWith(answersOf(second));

@@ -1,7 +1,8 @@
 /**
  * A sensor that prints lines on a serial port. Without `request` it speaks by itself and every line is a reading; with it, each read sends
  * the request and takes the first good line that follows. Lines that are garbage are counted and passed over, and so is a line whose beginning
- * was not heard, as the port was opened or plugged in while it came: `23.5` without its first byte is a number too. After a silence it was.
+ * was not heard, as the port was opened or plugged in while it came: `23.5` without its first byte is a number too. A line after a silence was heard
+ * from its beginning.
  */
 
 import { endOfData, isWhole, summedFrame } from '../../config/fields/check-sum.ts';
@@ -37,9 +38,9 @@ import { TelegramOpener } from './telegram-opener.ts';
  * Waited for in two parts, so that a process that was held up hears what came meanwhile before it takes it for silence.
  */
 const SILENCE_MS = 1_000;
-/** By then the rest of an answer to whoever asked before us has come, at 300 baud too. */
+/** Time in which the rest of an answer to an earlier request comes, at 300 baud too. */
 const QUIET_MS = 100;
-/** By then commands behind a read have had their turns, beside their pauses. */
+/** Time for the turns of the commands after a read, in addition to their pauses. */
 const REST_MS = 5_000;
 const LINE_END = /[\r\n]+$/;
 
@@ -147,7 +148,7 @@ class SerialLines {
     return this.#splitter.isSilent;
   }
 
-  /** The sender speaks only when asked, and is asked now. What others were told on the port is no beginning of its answer. */
+  /** Prepares for the answer to a request. Answers to other users of the port are dropped, as they do not begin this one. */
   expectLine(): void {
     if (this.bus.isShared) this.#splitter.reset();
     this.#splitter.expectLine();

@@ -23,7 +23,7 @@ export class FrameCutter {
   readonly #end: Buffer | undefined;
   #rest: Buffer = Buffer.alloc(0);
   #hasTaken = false;
-  /** In a row. */
+  /** Damaged frames in a row. */
   #damaged = 0;
 
   constructor(options: FrameCutterOptions) {

@@ -187,7 +187,7 @@ describe('a search of all places', () => {
     const config = await configured();
     const own = sensorConfig({ name: 'own', kind: 'module', file: '/nowhere/own.mjs' });
     const parts = await finderOn(ports, { ...config, sensors: [...config.sensors, own] }).find(undefined, never);
-    expect(parts.faults).toContainEqual(expect.stringMatching(/^I2C bus 1: .*as own may use a chip there$/));
+    expect(parts.faults).toContainEqual(expect.stringMatching(/^I2C bus 1: .*as own may use one of them$/));
     expect(partAt(parts, 'i2c-1-0x77')?.what).toBe('an unknown chip');
     expect(transfers.filter((one) => !one.endsWith(' probe'))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * Sensor over one device of the kernel. The device is looked for at the first read, and again after each that failed: a driver that is bound
- * anew has another number, and its channels may be others.
+ * Sensor over one device of the kernel. The device is searched at the first read, and again after each read that failed: when its driver is bound
+ * again, the device has another number, and may have other channels.
  */
 
 import { AgentError } from '../../../errors/agent-error.ts';

@@ -17,9 +17,9 @@ interface Seen {
 const CIPHERED = Buffer.of(0xdb, 0x08);
 /** Bytes that are shown of those without a frame. */
 const SHOWN_BYTES = 16;
-/** Bytes count for so long, or for two periods: a device may speak seldom. */
+/** Age up to which bytes count as recent; two periods where that is longer. */
 const SPEAKS_WITHIN_MS = 60_000;
-/** Fewer are the end of a frame that was read, or its line end. */
+/** So few bytes may be the end of a frame that was read. */
 const FEW_BYTES = 8;
 /** Names that are told of a frame without a key. */
 const MAX_NAMES = 8;
@@ -66,7 +66,7 @@ export class LineTrouble {
     this.#fitting = options;
   }
 
-  /** A reading came: what was before it says nothing any more. */
+  /** Clears what was counted: a reading came. */
   forget(): void {
     this.#seen.clear();
     this.#beginning = Buffer.alloc(0);
