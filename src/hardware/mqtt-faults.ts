@@ -2,11 +2,6 @@
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 
 const REASONS: Readonly<Record<number, string>> = {
-  1: 'does not speak this version of MQTT: choose the other by version',
-  2: 'refuses the clientId',
-  3: 'is not ready',
-  4: 'refuses user or password',
-  5: 'refuses this client: check user, password and its rights',
   128: 'refuses without a reason',
   132: 'does not speak this version of MQTT: choose the other by version',
   133: 'refuses the clientId',
@@ -21,6 +16,8 @@ const REASONS: Readonly<Record<number, string>> = {
   149: 'was sent a packet that is too long',
   151: 'has reached a limit of its own',
 };
+/** Return codes of MQTT 3.1.1 (section 3.2.2.3) with the reason codes that mean the same. */
+const REASONS_BY_RETURN: Readonly<Record<number, number>> = { 1: 132, 2: 133, 3: 136, 4: 134, 5: 135 };
 
 const WITHOUT_TLS = 'mqtt:// instead of mqtts://, or its port with TLS, mostly 8883';
 const WITH_TLS = 'mqtts:// instead of mqtt://, or its port without TLS, mostly 1883';
@@ -77,7 +74,9 @@ const WORDS: Readonly<Record<string, string>> = {
 export function mqttOutage(host: string, error: unknown): string {
   const reason = reasonOf(error);
   const code = systemCode(error);
-  const words = (reason === undefined ? undefined : REASONS[reason]) ?? (code === undefined ? undefined : WORDS[code]);
+  const words =
+    (reason === undefined ? undefined : REASONS[REASONS_BY_RETURN[reason] ?? reason]) ??
+    (code === undefined ? undefined : WORDS[code]);
   if (words !== undefined) return `${host} ${words}`;
   return `${host} gives no answer: ${reason === undefined ? (code ?? messageOf(error)) : `reason code ${reason}`}`;
 }
