@@ -27,11 +27,7 @@ export async function open(
   const request = {
     method,
     url,
-    tls: {
-      insecure,
-      ca,
-      serverName,
-    },
+    tls: { insecure, ca, serverName },
     maxBytes: maxBodyBytes,
     body,
   };
