@@ -6,6 +6,7 @@
  * Raspberry Pi's kernel (arch/arm/boot/dts/overlays: i2c-sensor-common.dtsi, README).
  */
 import { nearest } from '../config/fields/did-you-mean.ts';
+import { addresses } from '../sensors/kind/definition.ts';
 
 /** How the kernel is told of a chip. */
 type Loading =
@@ -55,11 +56,11 @@ const sensorOverlay = (parameter: string): Loading => ({ overlay: `dtoverlay=i2c
 const overlay = (line: string): Loading => ({ overlay: `dtoverlay=${line}` });
 const chipBy =
   (way: KernelChip['way']) =>
-  (driver: string, loading: Loading, addresses?: readonly number[], note?: string): KernelChip => ({
+  (driver: string, loading: Loading, at?: readonly number[], note?: string): KernelChip => ({
     way,
     driver,
     loading,
-    addresses,
+    addresses: at,
     note,
   });
 const iio = chipBy('iio');
@@ -102,7 +103,7 @@ const MCP342X = `${OWN_PLACE}, and its scale is in V where others have mV: keys:
 const DHT = iio('dht11', overlay('dht11,gpiopin=4'), undefined, 'each read takes a while: period: 10s or longer');
 const SHT4X = hwmon('sht4x', sensorOverlay('sht4x'), [0x44, 0x45, 0x46]);
 const INA = (driver: string, note?: string): KernelChip =>
-  hwmon(driver, { i2cName: driver, module: 'ina2xx' }, range(0x40, 0x4f), note);
+  hwmon(driver, { i2cName: driver, module: 'ina2xx' }, addresses(0x40, 0x4f), note);
 
 const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   bme680: iio('bme680', sensorOverlay('bme680'), [0x76, 0x77]),
@@ -132,20 +133,20 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   dht22: DHT,
   am2302: DHT,
   am2301: DHT,
-  ads1015: iio('ads1015', overlay('ads1015'), range(0x48, 0x4b)),
+  ads1015: iio('ads1015', overlay('ads1015'), addresses(0x48, 0x4b)),
   mcp3008: iio('mcp3008', overlay('mcp3008,spi0-0-present')),
   mcp3202: iio('mcp3202', overlay('mcp3202,spi0-0-present')),
   mcp3208: iio('mcp3208', { compatible: 'microchip,mcp3208' }),
-  mcp3421: iio('1-0068', overlay('mcp342x,mcp3421'), range(0x68, 0x6f), MCP342X),
-  mcp3422: iio('1-0068', overlay('mcp342x,mcp3422'), range(0x68, 0x6f), MCP342X),
-  mcp3424: iio('1-0068', overlay('mcp342x,mcp3424'), range(0x68, 0x6f), MCP342X),
+  mcp3421: iio('1-0068', overlay('mcp342x,mcp3421'), addresses(0x68, 0x6f), MCP342X),
+  mcp3422: iio('1-0068', overlay('mcp342x,mcp3422'), addresses(0x68, 0x6f), MCP342X),
+  mcp3424: iio('1-0068', overlay('mcp342x,mcp3424'), addresses(0x68, 0x6f), MCP342X),
   hx711: iio('hx711', { compatible: 'avia,hx711' }, undefined, 'a program of your own reads it, too'),
   max6675: iio('max6675', overlay('maxtherm,spi0-0,max6675')),
   max31855: iio('max31855', overlay('maxtherm,spi0-0,max31855')),
   max31856: iio('max31856', overlay('maxtherm,spi0-0,max31856,type_k')),
   max31865: iio('max31865', { compatible: 'maxim,max31865' }),
-  mcp9600: iio('mcp9600', { i2cName: 'mcp9600', module: 'mcp9600' }, range(0x60, 0x67)),
-  tmp117: iio('tmp117', { i2cName: 'tmp117', module: 'tmp117' }, range(0x48, 0x4b)),
+  mcp9600: iio('mcp9600', { i2cName: 'mcp9600', module: 'mcp9600' }, addresses(0x60, 0x67)),
+  tmp117: iio('tmp117', { i2cName: 'tmp117', module: 'tmp117' }, addresses(0x48, 0x4b)),
   tsl2591: iio('tsl2591', { i2cName: 'tsl2591', module: 'tsl2591' }, [0x29]),
   tsl4531: iio('tsl4531', sensorOverlay('tsl4531'), [0x29]),
   veml6070: iio('veml6070', sensorOverlay('veml6070'), [0x38]),
@@ -164,13 +165,13 @@ const OTHER_KINDS: Readonly<Record<string, OtherKind>> = {
   shtc3: hwmon('shtc3', { i2cName: 'shtc3', module: 'shtc1' }, [0x70]),
   aht10: hwmon('aht10', sensorOverlay('aht10'), [0x38, 0x39]),
   aht20: hwmon('aht20', { i2cName: 'aht20', module: 'aht10' }, [0x38], 'Linux 6.5 or newer'),
-  ds1621: hwmon('ds1621', sensorOverlay('ds1621'), range(0x48, 0x4f)),
-  adt7410: hwmon('adt7410', sensorOverlay('adt7410'), range(0x48, 0x4b)),
+  ds1621: hwmon('ds1621', sensorOverlay('ds1621'), addresses(0x48, 0x4f)),
+  adt7410: hwmon('adt7410', sensorOverlay('adt7410'), addresses(0x48, 0x4b)),
   ina226: INA('ina226'),
   ina230: INA('ina230'),
   ina231: INA('ina231'),
   ina260: INA('ina260', 'Linux 6.13 or newer'),
-  ina3221: hwmon('ina3221', { i2cName: 'ina3221', module: 'ina3221' }, range(0x40, 0x43)),
+  ina3221: hwmon('ina3221', { i2cName: 'ina3221', module: 'ina3221' }, addresses(0x40, 0x43)),
   mcp23017: { way: 'gpio', label: 'mcp23017', loading: overlay('mcp23017,addr=0x20,noints') },
   mcp23008: { way: 'gpio', label: 'mcp23008', loading: overlay('mcp23017,mcp23008,addr=0x20,noints') },
   mcp23s17: { way: 'gpio', label: 'mcp23s17', loading: overlay('mcp23s17,s17-spi0-0-present=1') },
@@ -318,8 +319,4 @@ function loadingText(loading: Loading, address = 0): string {
   if ('compatible' in loading)
     return `an overlay of your own with compatible = "${loading.compatible}", as no overlay of Raspberry Pi selects it`;
   return `at each boot modprobe ${loading.module}, and echo ${loading.i2cName} 0x${address.toString(16)} > /sys/bus/i2c/devices/i2c-1/new_device (the kernel needs that module)`;
-}
-
-function range(first: number, last: number): readonly number[] {
-  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
 }
