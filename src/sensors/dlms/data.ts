@@ -1,4 +1,5 @@
 /** Data of a pushed message (A-XDR, IEC 62056-6-1 and 62056-5-3): types, lengths and values in structures of structures. */
+import { narrowed } from '../conversion/bit-field.ts';
 import { lengthAt } from '../families/ciphers/axdr-length.ts';
 
 /** Short names of the types, as the lists write them. */
@@ -164,8 +165,4 @@ function numberOf(type: DataType, bytes: Uint8Array): number | bigint {
     return narrowed(buffer.readBigInt64BE());
   }
   return bytes.length < 8 ? buffer.readUIntBE(0, bytes.length) : narrowed(buffer.readBigUInt64BE());
-}
-
-function narrowed(value: bigint): number | bigint {
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }

@@ -1,4 +1,5 @@
 /** Records of a meter's answer: its variable data structure (EN 13757-3), with the values as they came, before their unit is known. */
+import { narrowed } from '../conversion/bit-field.ts';
 
 export interface MbusRecord {
   /** 0 is now, minimum and maximum are of some time before. */
@@ -143,17 +144,13 @@ function integerOf(bytes: Buffer): number | bigint | undefined {
   if (bytes.length === 0) return undefined;
   const bits = 8 * bytes.length;
   const value = BigInt.asIntN(bits, BigInt(`0x${bytes.reverse().toString('hex')}`));
-  return value === -(1n << BigInt(bits - 1)) ? undefined : plain(value);
+  return value === -(1n << BigInt(bits - 1)) ? undefined : narrowed(value);
 }
 
 /** A first digit F is a minus; other letters are what a display would show, and no number. */
 function bcdOf(bytes: Buffer): number | bigint | undefined {
   const [, minus, digits] = /^(f?)(\d+)$/.exec(bytes.reverse().toString('hex')) ?? [];
-  return digits === undefined ? undefined : plain(BigInt(digits) * (minus === 'f' ? -1n : 1n));
-}
-
-function plain(value: bigint): number | bigint {
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  return digits === undefined ? undefined : narrowed(BigInt(digits) * (minus === 'f' ? -1n : 1n));
 }
 
 class ByteReader {

@@ -1,4 +1,5 @@
 /** Values of an SML telegram under the keys of the measurement vocabulary, and what some meters send otherwise than they mean it. */
+import { narrowed } from '../conversion/bit-field.ts';
 import { scaled } from '../conversion/decimal.ts';
 import type { Reading } from '../kind/sensor.ts';
 import { CODES_OF, type SmlKey, UNITS } from './definition.ts';
@@ -32,8 +33,7 @@ export function readingsOf(entries: readonly SmlEntry[]): readonly Reading[] {
     const value = unit === 'W' && isUnsigned && width <= 2 ? BigInt.asUintN(8 * width, integer.value) : integer.value;
     const signed = code === ABSOLUTE_POWER && isDelivering ? -value : value;
     const scale = Number(`1e${entry.scaler - (entry.unit === WATT_HOURS ? 3 : 0)}`);
-    const number = Number.isSafeInteger(Number(signed)) ? Number(signed) : signed;
-    return [{ key, value: scaled(number, { scale }), unit }];
+    return [{ key, value: scaled(narrowed(signed), { scale }), unit }];
   });
 }
 
