@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 apt-get -qq update
-apt-get -qq install --yes rrdtool=1.7.2-4+b8 >/dev/null 2>&1
+apt-get -qq install --yes --no-install-recommends rrdtool=1.7.2-4+b8 >/dev/null 2>&1
 rrdtool create first.rrd --start 1700000000 --step 300 DS:energy:GAUGE:600:0:U RRA:LAST:0.5:1:4
 rrdtool update first.rrd 1700000100:123456789012.5 1700000400:123456789012.5 1700000700:123456789016.25
 rrdtool dump first.rrd first.xml
