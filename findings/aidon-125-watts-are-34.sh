@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# aidon 0.0.5 (PyPI), pushed lists of the Norwegian meter Aidon: they come in frames of HDLC that say their length (format type 3, A0), in which no byte is escaped (IEC 62056-46,
-# 6.4.4.2). Expected: 125 W for 7Dh. Seen: 34 W, as 7D is dropped and the next byte turned over, as in a frame without a length; the check sum no
+# aidon 0.0.5 (PyPI), pushed lists of the Norwegian meter Aidon: they come in frames of HDLC that say their length (format type 3, A0), in which no byte is escaped (IEC
+# 62056-46). Expected: 125 W for 7Dh. Seen: 34 W, as 7D is dropped and the next byte turned over, as in a frame without a length; the check sum no
 # longer fits then, and the frame is read all the same. 126 W (7E) are lost, and 124 W are right.
 set -euo pipefail
 folder=$(mktemp -d)

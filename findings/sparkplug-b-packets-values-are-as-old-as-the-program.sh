@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sparkplug-b-packets 0.12.2025 (PyPI): each metric of Sparkplug B has the time at which its value was taken. Expected: the time of the message, for values that come from
-# nowhere else. Seen: the time at which the program was started, as it is made once, when the library is loaded, so that each value of a gateway that
+# sparkplug-b-packets 0.12.2025 (PyPI): each metric of Sparkplug B has the time at which its value was taken. Expected: the time at which a message is made of
+# it. Seen: the time at which the program was started, as it is made once, when the library is loaded, so that each value of a gateway that
 # runs for months is months old; the time of the whole message is right.
 set -euo pipefail
 folder=$(mktemp -d)
