@@ -7,7 +7,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 apt-get -qq update
-apt-get -qq install --yes --no-install-recommends gpsd-clients=3.22-4.1+deb12u1 >/dev/null 2>&1
+mkdir -p debs/partial
+apt-get -qq -o APT::Sandbox::User=root -o Dir::Cache::archives="$folder/debs" install --download-only --reinstall --yes --no-install-recommends \
+  gpsd-clients=3.22-4.1+deb12u1 >/dev/null 2>&1
+for package in debs/*.deb; do dpkg -x "$package" root; done
+PATH=$folder/root/usr/bin:$PATH
+export LD_LIBRARY_PATH=$folder/root/usr/lib/$(uname -m)-linux-gnu
 cat >ship.py <<'PYTHON'
 import functools
 import json

@@ -7,7 +7,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 apt-get -qq update
-apt-get -qq install --yes --no-install-recommends rrdtool=1.7.2-4+b8 >/dev/null 2>&1
+mkdir -p debs/partial
+apt-get -qq -o APT::Sandbox::User=root -o Dir::Cache::archives="$folder/debs" install --download-only --reinstall --yes --no-install-recommends \
+  rrdtool=1.7.2-4+b8 >/dev/null 2>&1
+for package in debs/*.deb; do dpkg -x "$package" root; done
+PATH=$folder/root/usr/bin:$PATH
+export LD_LIBRARY_PATH=$folder/root/usr/lib/$(uname -m)-linux-gnu
 rrdtool create first.rrd --start 1700000000 --step 300 DS:energy:GAUGE:600:0:U RRA:LAST:0.5:1:4
 rrdtool update first.rrd 1700000100:123456789012.5 1700000400:123456789012.5 1700000700:123456789016.25
 rrdtool dump first.rrd first.xml
