@@ -3,7 +3,7 @@ import { serialPortFields } from '../../config/fields/addresses.ts';
 import { secretFields, text } from '../../config/fields/fields.ts';
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
 import { CIPHER_KEY } from '../families/ciphers/definition.ts';
-import { METER_CODES } from '../families/obis/codes.ts';
+import { METER_CODES } from '../families/obis/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** The speed of almost all customer ports with DLMS. */

@@ -3,7 +3,7 @@
  * scaler and unit behind it; the list's file gives them where they are not sent. Descriptions of the items may stand first, and the values behind.
  */
 import { scaled } from '../conversion/decimal.ts';
-import { keysByCode } from '../families/obis/codes.ts';
+import { keysByCode } from '../families/obis/definition.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { Datum } from './data.ts';

@@ -9,7 +9,7 @@ import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { duration, list, platformKey, section, table, text, whole } from '../../config/fields/fields.ts';
 import { type Finding, findingAtKey } from '../../config/fields/findings.ts';
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
-import { METER_CODES } from '../families/obis/codes.ts';
+import { METER_CODES } from '../families/obis/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Every meter that is asked begins at this speed. */

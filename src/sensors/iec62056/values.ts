@@ -3,7 +3,7 @@
  * or `&01` behind it, and is read only where the configuration names it.
  */
 import { scaled } from '../conversion/decimal.ts';
-import { keysByCode } from '../families/obis/codes.ts';
+import { keysByCode } from '../families/obis/definition.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import type { Reading } from '../kind/sensor.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
