@@ -100,7 +100,7 @@ function serialPorts(fitted: readonly Fitted[], actuators: readonly ActuatorConf
   const ports = new Map<string, SerialPort['talk']>();
   const devices = [...fitted.map(({ sensor }) => sensor), ...actuators];
   for (const { sensor, fit } of fitted)
-    if ('port' in sensor && fit.talk !== undefined) ports.set(sensor.port, fit.talk);
+    if ('port' in sensor && fit.talk !== undefined) ports.set(sensor.port, onOnePort(ports.get(sensor.port), fit.talk));
   for (const { port } of actuators.map(placesOf))
     if (port !== undefined) ports.set(port, { kind: 'listener', reply: 'OK\n' });
   for (const device of devices) {
@@ -110,6 +110,12 @@ function serialPorts(fitted: readonly Fitted[], actuators: readonly ActuatorConf
     ports.set(port, { kind: 'modbus', framing: transport, units: modbusUnits(sharing, fitted) });
   }
   return [...ports].map(([port, talk]) => ({ port, pty: false, talk }));
+}
+
+/** Returns what speaks on a port: devices that answer requests of their own share it; of others the last one is there. */
+function onOnePort(before: SerialPort['talk'] | undefined, talk: SerialPort['talk']): SerialPort['talk'] {
+  if (before?.kind !== 'answers' || talk.kind !== 'answers') return talk;
+  return { kind: 'answers', answers: Object.assign({}, before.answers, talk.answers) };
 }
 
 type ModbusDevice = Extract<SensorConfig | ActuatorConfig, { readonly connection: unknown }>;
