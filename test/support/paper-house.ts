@@ -12,6 +12,8 @@ import { AGENT_PROGRAM } from './agent-program.ts';
 const WITHIN_MS = 60_000;
 /** Folders that commands of the papers write to. */
 const OWN_FOLDERS = ['/etc', '/var/lib', '/run'];
+/** The gateway's own folders, empty in a house whatever this machine has in them. */
+const GATEWAY = '/etc/turnstone /var/lib/turnstone';
 const PASSPHRASE = 'a passphrase of twenty letters';
 /** Questions of commands, each with the answer of a person. */
 const ANSWERS: readonly (readonly [RegExp, string])[] = [
@@ -93,7 +95,7 @@ export class PaperHouse {
       const [upper, work] = ['upper', 'work'].map((part) => join(folder, 'own', `${at}-${part}`));
       return `mkdir ${upper} ${work} && mount -t overlay own -o lowerdir=${name},upperdir=${upper},workdir=${work} ${name}`;
     });
-    const made = [`mount -t tmpfs own ${join(folder, 'own')}`, ...mounts, 'mkdir -p /etc/turnstone /var/lib/turnstone'];
+    const made = [`mount -t tmpfs own ${join(folder, 'own')}`, ...mounts, `rm -rf ${GATEWAY}`, `mkdir -p ${GATEWAY}`];
     const holder = spawn('unshare', ['-m', 'bash', '-c', `${made.join(' && ')} && echo made && exec sleep infinity`], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
