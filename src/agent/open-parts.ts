@@ -92,7 +92,7 @@ export interface OpenPartsDeps {
   readonly reload: () => Promise<JsonObject>;
   readonly restart: () => void;
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
-  /** Told every durable entry: tests and the demo compare them with what the platform has. */
+  /** Called with every durable entry: tests and the demo compare them with what the platform has. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
 

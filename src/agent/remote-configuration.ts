@@ -167,7 +167,7 @@ function readingWithin(deps: RemoteConfigurationDeps, ms: number, changed: Agent
 function observe(deps: RemoteConfigurationDeps, sinceMs: number) {
   const { telemetry, actuators, link, polls, config, contact } = deps;
   const { upload, rpc, remoteConfiguration } = config();
-  // Where uploads are seldom, any answer of the platform stands for one.
+  // Any answer of the platform stands for an upload where uploads are seldom.
   const isSeldom = 2 * upload.intervalMs >= remoteConfiguration.trialMs;
   // Polls that wait for their wakes count as standing: the trial does not wait for them.
   const stands = (kind: 'commands' | 'attributes'): boolean =>

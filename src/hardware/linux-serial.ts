@@ -32,7 +32,7 @@ export interface LinuxSerialDeps {
   readonly loadNative?: () => Promise<{ readonly SerialPort: typeof NodeSerialPort }>;
 }
 
-/** How often the device file is looked for, in case the port vanished unnoticed. */
+/** Time between two looks for the device file, as a port may vanish unnoticed. */
 const LOOK_EVERY_MS = 1_000;
 /** How soon, and at least how often, a lost port is tried again, ms. */
 const REOPEN = { firstMs: 250, maxMs: 10_000 };

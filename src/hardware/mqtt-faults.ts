@@ -24,7 +24,7 @@ const WITH_TLS = 'mqtts:// instead of mqtt://, or its port without TLS, mostly 1
 /** First byte of a TLS record that tells of an alert (RFC 8446, 5.1); no packet of MQTT that a broker sends begins with it. */
 const TLS_ALERT = 0x15;
 
-/** How far a connection came until the broker hung up. */
+/** Progress of a connection until the broker hung up. */
 export interface HangUp {
   readonly isTls: boolean;
   /** The handshake of TLS is over. */

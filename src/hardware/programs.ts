@@ -32,11 +32,11 @@ type OnLate = (state: JsonValue | undefined, refusal?: string) => void;
 
 /** One user's share of a program. */
 export interface ProgramShare {
-  /** Why the program does not run, in words; undefined while it runs, and until its first start. */
+  /** Reason in words why the program does not run; undefined while it runs, and until its first start. */
   readonly outage: string | undefined;
   /** When it was started, ms since boot; undefined while it does not run. */
   readonly startedAtMs: number | undefined;
-  /** When its last whole line came, ms since boot; undefined when none has come since it was started. */
+  /** Time of its last whole line, ms since boot; undefined when none has come since it was started. */
   readonly spokeAtMs: number | undefined;
   /** Calls back with each line, until the returned function is called. Answers are left out. */
   onMessage(listener: (message: Exclude<ProgramMessage, ProgramAnswer>) => void): () => void;
